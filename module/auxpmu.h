@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * auxpmu: what a vendor's backend reads.
+ *
+ * A backend describes its PMU in a struct auxpmu_desc and registers it; the framework owns struct
+ * pmu, the AUX buffers, the windows, the perf AUX transactions and the statistics, and calls the
+ * backend's operations below with all of that decided. A backend never touches a
+ * perf_output_handle.
+ *
+ * Sizes and positions are bytes unless said otherwise. A position is monotonic: the offset in the
+ * buffer is the position modulo the buffer's size.
+ */
+#ifndef AUXPMU_H
+#define AUXPMU_H
+
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/types.h>
+
+#include "chunks.h"
+#include "window.h"
+
+#ifndef CONFIG_64BIT
+#error "auxpmu needs a 64-bit kernel: positions are 64-bit words read and written at once."
+#endif
+
+/*
+ * Raised when a change of this header makes a backend built against the old one wrong; checked when
+ * it registers.
+ */
+#define AUXPMU_OPS_VERSION	1
+
+/* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
+#define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
+
+struct auxpmu;
+struct auxpmu_buffer;
+struct auxpmu_event;
+struct auxpmu_session;
+
+/**
+ * enum auxpmu_output - the three ways hardware writes trace
+ * @AUXPMU_SCATTER: through descriptors over the whole buffer (ToPA, ETR-SG, CATU); zero-copy
+ * @AUXPMU_WINDOW: into one contiguous window at a time (BTS, SPE, TRBE, flat ETR); zero-copy
+ * @AUXPMU_COPY: into memory of its own (ETB, ETF, a fixed DMA area), which the framework copies
+ *	into the buffer
+ */
+enum auxpmu_output { AUXPMU_SCATTER, AUXPMU_WINDOW, AUXPMU_COPY };
+
+/**
+ * enum auxpmu_pages - what a unit needs of the buffer's pages
+ * @AUXPMU_PAGES_LARGE: large blocks are used as such, single pages do
+ * @AUXPMU_PAGES_ANY: single pages; large blocks are treated as single pages
+ * @AUXPMU_PAGES_HALF: each half of the buffer is one physically contiguous block, or the buffer is
+ *	refused
+ * @AUXPMU_PAGES_WHOLE: the buffer is one physically contiguous block, or the buffer is refused
+ */
+enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUXPMU_PAGES_WHOLE };
+
+/**
+ * struct auxpmu_needs - what tracing for one event asks of the framework
+ * @output: how the unit writes
+ * @pages: what pages it needs
+ * @fallback: with @pages HALF or WHOLE: take what there is instead of refusing the buffer
+ * @regions: the unit stops and interrupts only at region ends; the framework sets @rules.granule to
+ *	max(page, buffer / 16), so that a free window practically always holds a region end
+ * @map: map the buffer into kernel virtual memory as one piece, at auxpmu_buffer.base
+ * @rules: of the unit's windows
+ */
+struct auxpmu_needs {
+	enum auxpmu_output output;
+	enum auxpmu_pages pages;
+	bool fallback;
+	bool regions;
+	bool map;
+	struct auxpmu_window_rules rules;
+};
+
+/**
+ * struct auxpmu_event - the framework's part of a perf event, at event->pmu_private
+ * @needs: filled by &auxpmu_ops.event_init, constant afterwards
+ * @private: the backend's
+ */
+struct auxpmu_event {
+	struct auxpmu_needs needs;
+	void *private;
+};
+
+/* The framework's part of @event; valid from event_init to event_destroy. */
+static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
+{
+	return event->pmu_private;
+}
+
+/**
+ * struct auxpmu_buffer - an AUX buffer, from the first mmap to the last munmap
+ * @pmu: whose it is
+ * @chunks: which of its pages lie together
+ * @pages: kernel address of every page, @chunks.nr_pages of them; the core's array
+ * @size: bytes, a power of two from one page to 2 GiB
+ * @base: the buffer in one piece of kernel virtual memory if the event's needs say map, else NULL
+ * @overwrite: a flight recorder: mapped read-only by the consumer
+ * @private: the backend's (descriptor tables)
+ *
+ * Read-only for backends, except @private. It outlives the event it was made for, and holds
+ * references on the framework's module and the backend's.
+ */
+struct auxpmu_buffer {
+	struct auxpmu *pmu;
+	struct auxpmu_chunks chunks;
+	void **pages;
+	u64 size;
+	void *base;
+	bool overwrite;
+	void *private;
+
+	/* The framework's own. */
+	const void *rb;			/* the ring it hangs on; never dereferenced */
+	u64 head;			/* overwrite: where the next transaction goes on */
+	struct hlist_node node;
+	struct rcu_head rcu;
+};
+
+/**
+ * auxpmu_buffer_run() - the memory at a position
+ * @buffer: the buffer
+ * @position: monotonic
+ * @length: set to the bytes from there to the end of the chunk, physically contiguous
+ *
+ * Return: kernel address.  Any context.
+ */
+void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length);
+
+/**
+ * struct auxpmu_position - how far the unit got since it was armed
+ * @bytes: written, from the window's start on; for COPY: held in the unit's memory, in all
+ * @lost: bytes of trace the unit had to drop, as far as it knows; the record says PARTIAL then
+ */
+struct auxpmu_position {
+	u64 bytes;
+	u64 lost;
+};
+
+/**
+ * struct auxpmu_span - a piece of the unit's own memory (COPY)
+ * @data: kernel address
+ * @length: bytes
+ */
+struct auxpmu_span {
+	const void *data;
+	u64 length;
+};
+
+/**
+ * struct auxpmu_ops - what a backend does
+ * @version: AUXPMU_OPS_VERSION
+ *
+ * @unit_init: prepare the unit of session->cpu, before the PMU can be seen. May sleep. 0 or an
+ *	errno. Optional.
+ * @unit_exit: undo unit_init, after the PMU is gone. May sleep. Optional; called for every CPU
+ *	unit_init was called for.
+ * @event_init: check the event's attr and say what it needs: fill aux->needs (zeroed, but for
+ *	start_align, end_align and unit, which are 1). May sleep. 0, or the errno perf_event_open()
+ *	shall return. Called for inherited children, too: event->parent is set then.
+ * @event_destroy: undo event_init.  May sleep.  The buffer may live on.
+ * @buffer_init: prepare @buffer (descriptor tables) for @event. May sleep. 0, or an errno: then
+ *	mmap fails, and the framework logs @buffer_init's errno. Optional.
+ * @buffer_fini: undo buffer_init.  May sleep.  Optional.
+ * @add: the event comes to this CPU: take what arming needs but may not get in NMI. IRQs off. 0 or
+ *	an errno: the event is not scheduled then. Optional.
+ * @del: the event leaves this CPU; the unit is disarmed.  IRQs off.  Optional.
+ * @arm: let the unit write session->window. Any context, NMI included; must not sleep, allocate or
+ *	spin. 0 or an errno: then tracing ends with a PARTIAL record.
+ * @disarm: stop the unit and return when every byte it wrote is visible in memory. Any context, as
+ *	arm.
+ * @position: how far it got.  Called after disarm, before the next arm; same context.
+ * @spans: COPY only: where those bytes are, oldest first, at most two pieces of @position's bytes
+ *	in all. Returns how many pieces. Must never name a byte the unit did not write since it was
+ *	armed: that would be somebody else's trace.
+ * @irq_pending: did the unit pass session->window.irq already?  Called right after arm.  Optional.
+ * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
+ *	context as arm. Zeros when missing.
+ */
+struct auxpmu_ops {
+	unsigned int version;
+
+	int (*unit_init)(struct auxpmu_session *session);
+	void (*unit_exit)(struct auxpmu_session *session);
+	int (*event_init)(struct perf_event *event, struct auxpmu_event *aux);
+	void (*event_destroy)(struct perf_event *event, struct auxpmu_event *aux);
+	int (*buffer_init)(struct auxpmu_buffer *buffer, struct perf_event *event);
+	void (*buffer_fini)(struct auxpmu_buffer *buffer);
+	int (*add)(struct auxpmu_session *session);
+	void (*del)(struct auxpmu_session *session);
+	int (*arm)(struct auxpmu_session *session);
+	void (*disarm)(struct auxpmu_session *session);
+	void (*position)(struct auxpmu_session *session, struct auxpmu_position *position);
+	unsigned int (*spans)(struct auxpmu_session *session, struct auxpmu_span spans[2]);
+	bool (*irq_pending)(struct auxpmu_session *session);
+	void (*pad)(struct auxpmu_session *session, void *data, u64 length);
+};
+
+/**
+ * struct auxpmu_desc - a PMU as its backend describes it
+ * @name: under /sys/bus/event_source/devices; not yet taken
+ * @ops: what it does
+ * @attr_groups: sysfs attributes (format, caps, ...), or NULL
+ * @unit_size: bytes of zeroed memory the framework keeps per CPU for the backend:
+ *	auxpmu_session.unit
+ * @nr_addr_filters: address filters of the hardware, 0 if none
+ */
+struct auxpmu_desc {
+	const char *name;
+	const struct auxpmu_ops *ops;
+	const struct attribute_group **attr_groups;
+	size_t unit_size;
+	unsigned int nr_addr_filters;
+};
+
+/**
+ * struct auxpmu_stats - what one unit did since it was registered; the names are those in debugfs
+ * @produced: bytes the unit made, what it lost included
+ * @padded: bytes stepped over to suit alignment or chunks
+ * @committed: bytes handed to the consumer
+ * @overwritten: overwrite: bytes of those, gone under newer ones
+ * @lost_unit: bytes lost inside the unit
+ * @lost_space: bytes lost because the buffer was full (COPY), or went away
+ * @wraps: times round the buffer
+ * @truncations: times the buffer was full: TRUNCATED, event disabled
+ * @partials: records with PARTIAL
+ * @interrupts: from the unit
+ * @spurious: of those, while it was not armed
+ * @sessions: start .. stop
+ * @begins: transactions begun
+ * @ends: transactions ended
+ * @begin_failures: the core gave none: buffer full or being unmapped
+ * @unmapped: refused: no AUX buffer of ours there
+ * @foreign: refused: another PMU's AUX buffer
+ * @unsuited: refused: our buffer, wrong for the event
+ * @arm_failures: the backend could not arm
+ * @overruns: the unit wrote past its window: a bug
+ * @busy: refused: the unit traces for another event
+ *
+ * Always: produced + padded == committed + lost_unit + lost_space + what is not committed yet.
+ */
+struct auxpmu_stats {
+	u64 produced;
+	u64 padded;
+	u64 committed;
+	u64 overwritten;
+	u64 lost_unit;
+	u64 lost_space;
+	u64 wraps;
+	u64 truncations;
+	u64 partials;
+	u64 interrupts;
+	u64 spurious;
+	u64 sessions;
+	u64 begins;
+	u64 ends;
+	u64 begin_failures;
+	u64 unmapped;
+	u64 foreign;
+	u64 unsuited;
+	u64 arm_failures;
+	u64 overruns;
+	u64 busy;
+};
+
+/**
+ * struct auxpmu_session - the unit of one CPU, tracing for one event at a time
+ * @pmu: the PMU
+ * @cpu: whose unit it is
+ * @unit: the backend's memory, desc->unit_size bytes
+ * @event: tracing for, between add and del
+ * @buffer: tracing into; valid while a transaction is open, that is from arm to the end
+ * @window: as last armed
+ * @starting: set while arm is called for the first time since the event was started
+ *
+ * Read-only for backends, except what @unit points to.
+ */
+struct auxpmu_session {
+	struct auxpmu *pmu;
+	int cpu;
+	void *unit;
+	struct perf_event *event;
+	struct auxpmu_buffer *buffer;
+	struct auxpmu_window window;
+	bool starting;
+
+	/* The framework's own. */
+	atomic_t word;			/* see state.h */
+	struct perf_output_handle handle;
+	struct auxpmu_window_rules rules;
+	u64 head;			/* where the transaction began */
+	u64 position;			/* where the unit got: up to there is to be committed */
+	u64 flags;			/* PERF_AUX_FLAG_* for the end of the transaction */
+	bool fresh;			/* nothing was armed since the transaction began */
+	struct auxpmu_stats stats;
+};
+
+/* The event's part as its session sees it. */
+static inline struct auxpmu_event *auxpmu_session_event(const struct auxpmu_session *session)
+{
+	return auxpmu_event(session->event);
+}
+
+/**
+ * auxpmu_register() - make a PMU
+ * @desc: constant while the PMU lives
+ *
+ * From module_init; may sleep.  When it returns, events may already be open.
+ *
+ * Return: the PMU, or an ERR_PTR: -EINVAL (ops incomplete or of another version, name unusable),
+ * -EEXIST, -ENOMEM.
+ */
+#define auxpmu_register(desc)	__auxpmu_register(desc, THIS_MODULE)
+struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner);
+
+/**
+ * auxpmu_unregister() - the reverse
+ * @pmu: from auxpmu_register()
+ *
+ * From module_exit only: the references that events and buffers hold on the module are what makes
+ * it safe. May sleep.
+ */
+void auxpmu_unregister(struct auxpmu *pmu);
+
+/**
+ * auxpmu_interrupt() - the unit of this CPU interrupted
+ * @pmu: the PMU
+ *
+ * IRQs off, NMI included.  Hands over what was written and arms the next window.
+ *
+ * Return: false when the unit was not armed (a late or spurious interrupt; counted).
+ */
+bool auxpmu_interrupt(struct auxpmu *pmu);
+
+#endif /* AUXPMU_H */

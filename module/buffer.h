@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* AUX buffers: setup, lookup, release.  Shared by the framework's own files only. */
+#ifndef AUXPMU_BUFFER_H
+#define AUXPMU_BUFFER_H
+
+#include "auxpmu.h"
+
+struct seq_file;
+
+/* pmu::setup_aux and pmu::free_aux. */
+void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
+void auxpmu_buffer_free(void *aux);
+
+/**
+ * auxpmu_buffer_find() - the buffer that the core will hand out for @event, if it is one of ours
+ * @event: the event
+ *
+ * Found by the identity of the ring the event writes to (its parent's, for an inherited child), so
+ * that it can be asked before perf_aux_output_begin(): once that is called for a ring that another
+ * PMU has a transaction on, the core warns.
+ *
+ * Any context, NMI included, under rcu_read_lock().  Whose it is, is for the caller to compare.
+ */
+struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event);
+
+/*
+ * The rules of @event's windows in @buffer; false when the buffer does not suit the event. Any
+ * context.
+ */
+bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
+			 struct auxpmu_window_rules *rules);
+
+/* One line per live buffer of @pmu.  May sleep. */
+void auxpmu_buffers_show(struct seq_file *seq, const struct auxpmu *pmu);
+
+#endif /* AUXPMU_BUFFER_H */

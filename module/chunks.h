@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The chunk map of an AUX buffer: which runs of pages the allocator handed over as one physically
+ * contiguous block.
+ *
+ * Pure C over fixed-width integers: compiled unchanged into the host's unit tests. Built once per
+ * buffer, by buffer.c; read by window.c and by backends, in any context. Never allocates and never
+ * touches a page.
+ */
+#ifndef AUXPMU_CHUNKS_H
+#define AUXPMU_CHUNKS_H
+
+#include <linux/types.h>
+
+/**
+ * struct auxpmu_chunks - the chunk map of one buffer
+ * @nr_pages: pages in the buffer, a power of two
+ * @nr: chunks in the buffer
+ * @page_shift: log2 of the page size in bytes
+ * @order: of every chunk when @first is NULL (all chunks alike), else the smallest order
+ * @first: page index at which each chunk begins, ascending, @nr entries; NULL when all chunks are
+ *	alike
+ *
+ * A chunk's length is a power of two, its offset need not be a multiple of that: the allocator may
+ * fall back to small pages in the middle of a buffer and find large ones again later.
+ */
+struct auxpmu_chunks {
+	u32 nr_pages;
+	u32 nr;
+	u32 page_shift;
+	u32 order;
+	u32 *first;
+};
+
+/**
+ * struct auxpmu_chunk - one block
+ * @offset: bytes from the start of the buffer
+ * @length: bytes
+ */
+struct auxpmu_chunk {
+	u64 offset;
+	u64 length;
+};
+
+/* Order of the block that begins at @page, as the allocator noted it on its first page. */
+typedef unsigned int (*auxpmu_order_fn)(const void *ctx, u32 page);
+
+/**
+ * auxpmu_chunks_scan() - count the chunks and see whether they are all alike
+ * @chunks: nr_pages and page_shift are set by the caller; nr, order and first are set here (first
+ *	to NULL)
+ * @order: tells the order of a block
+ * @ctx: for @order
+ * @alike: set to true when all chunks have one order, so that no table is needed
+ *
+ * Return: 0, or -EINVAL when the blocks do not tile the buffer (@chunks is then not usable).
+ */
+int auxpmu_chunks_scan(struct auxpmu_chunks *chunks, auxpmu_order_fn order, const void *ctx,
+		       bool *alike);
+
+/**
+ * auxpmu_chunks_fill() - write the table of a map whose chunks differ
+ * @chunks: as auxpmu_chunks_scan() left it
+ * @first: room for @chunks->nr entries; owned by the caller, who frees it with the map
+ * @order: the same function over the same pages
+ * @ctx: for @order
+ */
+void auxpmu_chunks_fill(struct auxpmu_chunks *chunks, u32 *first, auxpmu_order_fn order,
+			const void *ctx);
+
+/* The size of the buffer in bytes; up to 2 GiB with 4 KiB pages, so never an int. */
+static inline u64 auxpmu_chunks_bytes(const struct auxpmu_chunks *chunks)
+{
+	return (u64)chunks->nr_pages << chunks->page_shift;
+}
+
+/* The n-th chunk, n < chunks->nr: O(1). */
+struct auxpmu_chunk auxpmu_chunk_nth(const struct auxpmu_chunks *chunks, u32 n);
+
+/*
+ * Index of the chunk that holds byte @offset < auxpmu_chunks_bytes(): O(1) when all are alike, else
+ * O(log n).
+ */
+u32 auxpmu_chunk_index(const struct auxpmu_chunks *chunks, u64 offset);
+
+/* The chunk that holds byte @offset. */
+static inline struct auxpmu_chunk auxpmu_chunk_at(const struct auxpmu_chunks *chunks, u64 offset)
+{
+	return auxpmu_chunk_nth(chunks, auxpmu_chunk_index(chunks, offset));
+}
+
+/*
+ * Regions: hardware that can stop or interrupt only where one output region ends (ToPA) gets each
+ * chunk as regions of min(chunk, granule) bytes; granule is a power of two and at least a page.
+ * Positions are monotonic byte counts: the offset in the buffer is position modulo its size, and
+ * position 0 is offset 0.
+ */
+
+/* The last region end at or below @position (0 if there is none yet). */
+u64 auxpmu_region_floor(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
+
+/* The first region end at or above @position. */
+u64 auxpmu_region_ceil(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
+
+#endif /* AUXPMU_CHUNKS_H */

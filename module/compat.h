@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel versions meet here, and nowhere else: the rest reads as if written for the newest kernel.
+ *
+ * Supported are 6.1 and newer (Kbuild refuses others).  A difference is known by a macro of the
+ * kernel's or by a compile probe (features.sh writes features.h), not by a version number: stable
+ * kernels backport both features and fixes.
+ */
+#ifndef AUXPMU_COMPAT_H
+#define AUXPMU_COMPAT_H
+
+#include <linux/export.h>
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/perf_event.h>
+
+#include "features.h"
+
+/* EXPORT_SYMBOL_NS_GPL() took a bare token up to 6.12, and a string from then on. */
+#ifdef AUXPMU_HAS_TOKEN_NAMESPACES
+#define AUXPMU_NS	AUXPMU
+#else
+#define AUXPMU_NS	"AUXPMU"
+#endif
+
+/* Without the capability (up to 6.9 or so) the core hands out large blocks to everybody. */
+#ifndef PERF_PMU_CAP_AUX_PREFER_LARGE
+#define PERF_PMU_CAP_AUX_PREFER_LARGE	0
+#endif
+
+#ifndef AUXPMU_HAS_HRTIMER_SETUP
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+/*
+ * Switch @event off from a context that cannot: the core does it in an irq_work of the event's, as
+ * soon as IRQs are on.
+ *
+ * That is what perf_event_disable_inatomic() does, which is not exported. The core calls it, or
+ * means to, when an AUX buffer is full; but 6.1 stores a CPU number in what had become a boolean
+ * and so never disables on CPU 0, and 6.12 queues an irq_work that no longer looks at the flag and
+ * so never disables at all: PERF_EVENT_IOC_ENABLE then has no effect. Kernels where the core is
+ * right (7.2 and newer) see the same flag set and the same work queued twice, which changes
+ * nothing; that the core is right cannot be probed, so it is done on all.
+ */
+static inline void auxpmu_disable_inatomic(struct perf_event *event)
+{
+	event->pending_disable = 1;
+#ifdef AUXPMU_HAS_PENDING_DISABLE_IRQ
+	irq_work_queue(&event->pending_disable_irq);
+#else
+	irq_work_queue(&event->pending_irq);
+#endif
+}
+
+#endif /* AUXPMU_COMPAT_H */

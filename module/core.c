@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module: brings up debugfs and the synthetic PMU, and takes them down. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+
+#include "stats.h"
+#include "synth.h"
+
+static int __init auxpmu_init(void)
+{
+	int ret;
+
+	auxpmu_debugfs_init();
+	ret = auxpmu_synth_init();
+	if (ret)
+		auxpmu_debugfs_exit();
+	return ret;
+}
+
+static void __exit auxpmu_exit(void)
+{
+	auxpmu_synth_exit();
+	auxpmu_debugfs_exit();
+}
+
+module_init(auxpmu_init);
+module_exit(auxpmu_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("perf PMUs with an AUX area: framework and synthetic PMU");
+MODULE_AUTHOR("The auxpmu authors");
+MODULE_VERSION(AUXPMU_VERSION);

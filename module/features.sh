@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Finds out what the kernel's headers offer by compiling a few lines against them: features.sh OUTPUT COMPILER FLAGS...
+# Kbuild calls it with what it compiles modules with.  Only compat.h reads OUTPUT.
+set -eu
+
+output=$1
+shift
+
+# compiles CODE COMPILER FLAGS...
+compiles() {
+	code=$1
+	shift
+	printf '%s\n' "$code" | "$@" -x c -c -o "$output.o" - >"$output.log" 2>&1
+}
+
+# has FEATURE CODE COMPILER FLAGS...: prints the definition of FEATURE if CODE compiles.
+has() {
+	feature=$1
+	shift
+	if compiles "$@"; then
+		echo "#define $feature 1"
+	else
+		echo "/* $feature: no */"
+	fi
+}
+
+# A probe that fails because nothing compiles would look like a missing feature.
+if ! compiles '#include <linux/perf_event.h>' "$@"; then
+	cat "$output.log" >&2
+	echo "auxpmu: the kernel's headers do not compile; is the package of this kernel's headers installed whole?" >&2
+	exit 1
+fi
+
+{
+	echo "/* Made by features.sh from the headers of the kernel being built for. */"
+	has AUXPMU_HAS_PENDING_DISABLE_IRQ '
+#include <linux/perf_event.h>
+struct irq_work *probe(struct perf_event *event) { return &event->pending_disable_irq; }
+struct irq_work *probe(struct perf_event *event);' "$@"
+	has AUXPMU_HAS_HRTIMER_SETUP '
+#include <linux/hrtimer.h>
+void *probe = hrtimer_setup;' "$@"
+	has AUXPMU_HAS_TOKEN_NAMESPACES '
+#include <linux/module.h>
+MODULE_IMPORT_NS(AUXPMU);' "$@"
+} >"$output.new"
+rm -f "$output.o" "$output.log"
+mv "$output.new" "$output"

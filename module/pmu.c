@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * struct pmu for every backend: the callbacks of the perf core, and registration.
+ *
+ * Decides nothing about trace: start and stop become wishes to the session, setup_aux belongs to
+ * buffer.c. add() is the gate: one event at a time per PMU and CPU, whatever the core lets through.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "buffer.h"
+#include "compat.h"
+#include "pmu.h"
+#include "session.h"
+#include "stats.h"
+
+static void event_destroy(struct perf_event *event)
+{
+	struct auxpmu_event *aux = auxpmu_event(event);
+	struct auxpmu *pmu = auxpmu_of(event);
+
+	if (pmu->ops->event_destroy)
+		pmu->ops->event_destroy(event, aux);
+	event->pmu_private = NULL;
+	kfree(aux);
+}
+
+static int event_init(struct perf_event *event)
+{
+	struct auxpmu *pmu = auxpmu_of(event);
+	struct auxpmu_event *aux;
+	const char *wrong;
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (has_branch_stack(event))
+		return -EOPNOTSUPP;
+	/*
+	 * The core never maps such an event; but redirected into the ring of another one, its
+	 * children could trace on several CPUs at once, into a ring that takes one writer.
+	 */
+	if (event->attr.inherit && event->cpu == -1) {
+		auxpmu_notice(pmu, "inherit with cpu -1 refused: open one inherited event per CPU");
+		return -EINVAL;
+	}
+
+	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
+	if (!aux)
+		return -ENOMEM;
+	aux->needs.rules.start_align = 1;
+	aux->needs.rules.end_align = 1;
+	aux->needs.rules.unit = 1;
+	event->pmu_private = aux;
+	ret = pmu->ops->event_init(event, aux);
+	if (ret)
+		goto free;
+
+	wrong = auxpmu_window_rules_valid(&aux->needs.rules, NULL);
+	if (WARN_ONCE(wrong, "%s: window rules of the backend: %s\n", pmu->desc->name, wrong)) {
+		ret = -EINVAL;
+		goto destroy;
+	}
+	event->destroy = event_destroy;
+	return 0;
+
+destroy:
+	if (pmu->ops->event_destroy)
+		pmu->ops->event_destroy(event, aux);
+free:
+	event->pmu_private = NULL;
+	kfree(aux);
+	return ret;
+}
+
+/* The session of this CPU, if it works for @event. */
+static struct auxpmu_session *session_of(const struct perf_event *event)
+{
+	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
+
+	return session->event == event ? session : NULL;
+}
+
+static void start(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = session_of(event);
+
+	if (!session)
+		return;
+	auxpmu_session_request(session, AUXPMU_REQ_START);
+	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
+}
+
+/*
+ * Without UPDATE the core means to start it again soon (throttling): the transaction stays, so that
+ * samples have trace.
+ */
+static void stop(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = session_of(event);
+
+	if (!session)
+		return;
+	auxpmu_session_request(session,
+			       flags & PERF_EF_UPDATE ? AUXPMU_REQ_CLOSE : AUXPMU_REQ_PARK);
+	event->hw.state |= PERF_HES_STOPPED;
+	if (flags & PERF_EF_UPDATE)
+		event->hw.state |= PERF_HES_UPTODATE;
+}
+
+static void del(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = session_of(event);
+
+	if (!session)
+		return;
+	stop(event, PERF_EF_UPDATE);
+	if (session->pmu->ops->del)
+		session->pmu->ops->del(session);
+	session->event = NULL;
+}
+
+static int add(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
+	const struct auxpmu_ops *ops = session->pmu->ops;
+
+	/* PERF_PMU_CAP_EXCLUSIVE is a first fence only: exec and inheritance lead around it. */
+	if (session->event) {
+		session->stats.busy++;
+		return -EBUSY;
+	}
+	if (ops->add) {
+		int ret;
+
+		session->event = event;
+		ret = ops->add(session);
+		if (ret) {
+			session->event = NULL;
+			return ret;
+		}
+	}
+	atomic_set(&session->word, 0);
+	session->event = event;
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (!(flags & PERF_EF_START))
+		return 0;
+
+	start(event, PERF_EF_RELOAD);
+	if (auxpmu_session_started(session))
+		return 0;
+	del(event, 0);
+	return -EINVAL;
+}
+
+static void read(struct perf_event *event)
+{
+}
+
+static ssize_t aux_head_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "monotonic\n");
+}
+static DEVICE_ATTR_RO(aux_head);
+
+static struct attribute *caps_attrs[] = {
+	&dev_attr_aux_head.attr,
+	NULL
+};
+
+static const struct attribute_group caps_group = {
+	.name = "caps",
+	.attrs = caps_attrs,
+};
+
+/* The framework's sysfs groups and the backend's. */
+static const struct attribute_group **all_groups(const struct attribute_group **backend)
+{
+	const struct attribute_group **groups;
+	size_t nr = 0;
+
+	while (backend && backend[nr])
+		nr++;
+	groups = kcalloc(nr + 2, sizeof(*groups), GFP_KERNEL);
+	if (!groups)
+		return NULL;
+	groups[0] = &caps_group;
+	while (nr--)
+		groups[nr + 1] = backend[nr];
+	return groups;
+}
+
+static const char *desc_wrong(const struct auxpmu_desc *desc)
+{
+	const struct auxpmu_ops *ops = desc->ops;
+
+	if (!desc->name || !desc->name[0] || strchr(desc->name, '/'))
+		return "its name is empty or has a slash";
+	if (!ops)
+		return "it has no ops";
+	if (ops->version != AUXPMU_OPS_VERSION)
+		return "it was built against another version of auxpmu.h; rebuild it";
+	if (!ops->event_init || !ops->arm || !ops->disarm || !ops->position)
+		return "event_init, arm, disarm or position is missing";
+	return NULL;
+}
+
+static int unit_make(struct auxpmu_session *session)
+{
+	const struct auxpmu_desc *desc = session->pmu->desc;
+
+	session->unit = kzalloc_node(max_t(size_t, desc->unit_size, 1), GFP_KERNEL,
+				     cpu_to_node(session->cpu));
+	if (!session->unit)
+		return -ENOMEM;
+	return desc->ops->unit_init ? desc->ops->unit_init(session) : 0;
+}
+
+static int sessions_make(struct auxpmu *pmu)
+{
+	int cpu;
+
+	pmu->sessions = alloc_percpu(struct auxpmu_session);
+	if (!pmu->sessions)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct auxpmu_session *session = per_cpu_ptr(pmu->sessions, cpu);
+		int ret;
+
+		session->pmu = pmu;
+		session->cpu = cpu;
+		ret = unit_make(session);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void unit_free(struct auxpmu_session *session)
+{
+	if (!session->unit)
+		return;
+	if (session->pmu->ops->unit_exit)
+		session->pmu->ops->unit_exit(session);
+	kfree(session->unit);
+}
+
+static void pmu_free(struct auxpmu *pmu)
+{
+	int cpu;
+
+	if (pmu->sessions)
+		for_each_possible_cpu(cpu)
+			unit_free(per_cpu_ptr(pmu->sessions, cpu));
+	free_percpu(pmu->sessions);
+	kfree(pmu->pmu.attr_groups);
+	kfree(pmu);
+}
+
+struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner)
+{
+	const char *wrong = desc_wrong(desc);
+	struct auxpmu *pmu;
+	int ret = -ENOMEM;
+
+	if (wrong) {
+		pr_notice("PMU %s refused: %s\n", desc->name ?: "(unnamed)", wrong);
+		return ERR_PTR(-EINVAL);
+	}
+	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL);
+	if (!pmu)
+		return ERR_PTR(-ENOMEM);
+	pmu->desc = desc;
+	pmu->ops = desc->ops;
+	pmu->owner = owner;
+	pmu->pmu = (struct pmu){
+		.module = owner,
+		.capabilities = PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
+				PERF_PMU_CAP_AUX_PREFER_LARGE,
+		.task_ctx_nr = perf_sw_context,
+		.attr_groups = all_groups(desc->attr_groups),
+		.nr_addr_filters = desc->nr_addr_filters,
+		.event_init = event_init,
+		.add = add,
+		.del = del,
+		.start = start,
+		.stop = stop,
+		.read = read,
+		.setup_aux = auxpmu_buffer_setup,
+		.free_aux = auxpmu_buffer_free,
+	};
+	if (!pmu->pmu.attr_groups)
+		goto free;
+	ret = sessions_make(pmu);
+	if (ret)
+		goto free;
+	ret = perf_pmu_register(&pmu->pmu, desc->name, -1);
+	if (ret) {
+		pr_notice("PMU %s refused by the kernel: error %d; is the name taken?\n",
+			  desc->name, ret);
+		goto free;
+	}
+	auxpmu_debugfs_add(pmu);
+	return pmu;
+
+free:
+	pmu_free(pmu);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_NS_GPL(__auxpmu_register, AUXPMU_NS);
+
+void auxpmu_unregister(struct auxpmu *pmu)
+{
+	auxpmu_debugfs_remove(pmu);
+	/*
+	 * Newer kernels return an error with events that are mapped, for PMUs that want to know;
+	 * this one does not.
+	 */
+	perf_pmu_unregister(&pmu->pmu);
+	/*
+	 * A task may still be on its way out of auxpmu_buffer_free(), or of the backend's
+	 * buffer_fini() in it.
+	 */
+	synchronize_rcu_tasks();
+	pmu_free(pmu);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_unregister, AUXPMU_NS);

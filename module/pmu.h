@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The PMU as the framework sees it: struct pmu and one session per CPU. Shared by the framework's
+ * own files only.
+ */
+#ifndef AUXPMU_PMU_H
+#define AUXPMU_PMU_H
+
+#include "auxpmu.h"
+
+struct auxpmu {
+	struct pmu pmu;
+	const struct auxpmu_desc *desc;
+	const struct auxpmu_ops *ops;
+	struct module *owner;
+	struct auxpmu_session __percpu *sessions;
+	struct dentry *debugfs;
+};
+
+static inline struct auxpmu *auxpmu_of(const struct perf_event *event)
+{
+	return container_of(event->pmu, struct auxpmu, pmu);
+}
+
+/* The user's mistake, in one sentence; rate limited, for any user may make it. */
+#define auxpmu_notice(apmu, fmt, ...) \
+	pr_notice_ratelimited("%s: " fmt "\n", (apmu)->desc->name, ##__VA_ARGS__)
+
+#endif /* AUXPMU_PMU_H */

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The session: one perf AUX transaction after another on one CPU, between start() and stop().
+ *
+ * Owns the perf_output_handle, the position and the flags. Called by pmu.c (start, stop), by the
+ * backend's interrupt and by units made of software, always with IRQs off on the session's CPU, NMI
+ * included. state.c decides what is done next; this file does it. Never sleeps, allocates or takes
+ * a lock.
+ */
+#include <linux/atomic.h>
+#include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+
+#include "buffer.h"
+#include "compat.h"
+#include "pmu.h"
+#include "session.h"
+
+/*
+ * Bytes kept back when a buffer has been filled to the brim; see session_turn(). Two would do: the
+ * core takes a buffer with one byte free for full.
+ */
+#define AUXPMU_HOLD_BACK	64
+
+/* Bytes written but not committed. */
+static u64 uncommitted(const struct auxpmu_session *session)
+{
+	return session->position - session->head;
+}
+
+/* Commit everything but the last @hold bytes and close the transaction. */
+static void end(struct auxpmu_session *session, u64 hold)
+{
+	struct auxpmu_buffer *buffer = session->buffer;
+	struct perf_event *event = session->event;
+	u64 flags = session->flags;
+	u64 size = uncommitted(session) - hold;
+
+	session->stats.committed += size;
+	session->stats.ends++;
+	session->head += size;
+	session->flags = 0;
+	session->buffer = NULL;
+	if (buffer->overwrite) {
+		buffer->head = session->head;
+		session->handle.head = session->head;
+		size = min(size, buffer->size);
+	}
+	if (flags & PERF_AUX_FLAG_PARTIAL)
+		session->stats.partials++;
+	if (flags)
+		perf_aux_output_flag(&session->handle, flags);
+
+	/* The trace before aux_head, which user space reads with an acquire. */
+	smp_wmb();
+	perf_aux_output_end(&session->handle, size);
+
+	if (flags & PERF_AUX_FLAG_TRUNCATED) {
+		session->stats.truncations++;
+		auxpmu_disable_inatomic(event);
+	}
+}
+
+/*
+ * The buffer the core is going to hand out, if it may be used; NULL when it is not of this PMU or
+ * does not suit.
+ */
+static struct auxpmu_buffer *expected_buffer(struct auxpmu_session *session)
+{
+	const struct auxpmu_event *aux = auxpmu_session_event(session);
+	struct auxpmu_buffer *buffer;
+
+	rcu_read_lock();
+	buffer = auxpmu_buffer_find(session->event);
+	if (!buffer) {
+		session->stats.unmapped++;
+	} else if (buffer->pmu != session->pmu) {
+		session->stats.foreign++;
+		buffer = NULL;
+	} else if (!auxpmu_buffer_rules(buffer, &aux->needs, &session->rules)) {
+		session->stats.unsuited++;
+		buffer = NULL;
+	}
+	rcu_read_unlock();
+	return buffer;
+}
+
+/* Open a transaction.  The position stays where it is when this goes on from an earlier one. */
+static enum auxpmu_result begin(struct auxpmu_session *session, bool go_on)
+{
+	struct auxpmu_buffer *buffer = expected_buffer(session);
+	void *aux;
+
+	if (!buffer)
+		return AUXPMU_FAILED;
+
+	/*
+	 * The core leaves the size alone when it fails early, and sets it to 0 when the buffer is
+	 * full.
+	 */
+	session->handle.size = ULONG_MAX;
+	aux = perf_aux_output_begin(&session->handle, session->event);
+	if (!aux) {
+		session->stats.begin_failures++;
+		if (session->handle.size)
+			return AUXPMU_FAILED;
+		auxpmu_disable_inatomic(session->event);
+		return AUXPMU_NO_SPACE;
+	}
+	session->stats.begins++;
+	/*
+	 * The reference the core now holds keeps @buffer; that it is the one found above is all
+	 * that makes it ours.
+	 */
+	if (aux != buffer) {
+		session->stats.foreign++;
+		perf_aux_output_end(&session->handle, 0);
+		session->stats.ends++;
+		return AUXPMU_FAILED;
+	}
+	session->buffer = buffer;
+	session->fresh = true;
+	if (!go_on) {
+		session->head = buffer->overwrite ? buffer->head : session->handle.head;
+		session->position = session->head;
+	}
+	return AUXPMU_OK;
+}
+
+static enum auxpmu_result do_begin(struct auxpmu_session *session)
+{
+	enum auxpmu_result result = begin(session, false);
+
+	if (result == AUXPMU_OK) {
+		session->stats.sessions++;
+		session->starting = true;
+	}
+	return result;
+}
+
+/*
+ * The unit steps over the bytes up to where its window starts; they lie in one chunk and in the
+ * space that is free.
+ */
+static void pad(struct auxpmu_session *session)
+{
+	u64 length = session->window.from - session->position;
+	u64 run;
+	void *data;
+
+	if (!length)
+		return;
+	data = auxpmu_buffer_run(session->buffer, session->position, &run);
+	if (session->pmu->ops->pad)
+		session->pmu->ops->pad(session, data, length);
+	else
+		memset(data, 0, length);
+}
+
+static enum auxpmu_result do_arm(struct auxpmu_session *session)
+{
+	struct auxpmu_buffer *buffer = session->buffer;
+	struct auxpmu_window_request request = {
+		.head = session->position,
+		.wakeup = session->handle.wakeup,
+		.overwrite = buffer->overwrite,
+	};
+	struct auxpmu_window window = { .full = true };
+
+	/* Bytes kept back by a turn may be more than the core now says are free. */
+	if (buffer->overwrite || session->handle.size >= uncommitted(session)) {
+		request.space = session->handle.size - uncommitted(session);
+		window = auxpmu_window_next(&buffer->chunks, &session->rules, &request);
+	}
+	if (window.full) {
+		if (!session->fresh)
+			return AUXPMU_USED_UP;
+		session->flags |= PERF_AUX_FLAG_TRUNCATED;
+		end(session, 0);
+		return AUXPMU_NO_SPACE;
+	}
+
+	session->window = window;
+	pad(session);
+	if (session->pmu->ops->arm(session)) {
+		session->stats.arm_failures++;
+		session->flags |= PERF_AUX_FLAG_PARTIAL;
+		end(session, 0);
+		return AUXPMU_FAILED;
+	}
+	session->fresh = false;
+	session->starting = false;
+	return AUXPMU_OK;
+}
+
+/* Bytes below @position of which newer ones have taken the place. */
+static u64 gone(const struct auxpmu_buffer *buffer, u64 position)
+{
+	return position > buffer->size ? position - buffer->size : 0;
+}
+
+/* @to is how far the trace now reaches. */
+static void advance(struct auxpmu_session *session, u64 to)
+{
+	struct auxpmu_buffer *buffer = session->buffer;
+
+	session->stats.wraps += to / buffer->size - session->position / buffer->size;
+	if (buffer->overwrite)
+		session->stats.overwritten += gone(buffer, to) - gone(buffer, session->position);
+	session->position = to;
+}
+
+/* The unit dropped trace, and said so. */
+static void lost_in_unit(struct auxpmu_session *session, u64 lost)
+{
+	if (!lost)
+		return;
+	session->stats.produced += lost;
+	session->stats.lost_unit += lost;
+	session->flags |= PERF_AUX_FLAG_PARTIAL;
+}
+
+/* Zero-copy: the trace is where it belongs. */
+static void drain_window(struct auxpmu_session *session, u64 bytes)
+{
+	const struct auxpmu_window *window = &session->window;
+	u64 most = window->to - window->from + session->rules.spare;
+
+	/*
+	 * The bytes may be the consumer's already: what lies behind the window is not handed over,
+	 * and the flag says so.
+	 */
+	if (window->to != AUXPMU_NO_LIMIT && bytes > most) {
+		session->stats.overruns++;
+		lost_in_unit(session, bytes - most);
+		bytes = most;
+	}
+	if (!bytes)
+		return;
+	session->stats.produced += bytes;
+	session->stats.padded += window->from - session->position;
+	advance(session, window->from + bytes);
+}
+
+/* Copy @length bytes to @position, around the end of the buffer and across chunks. */
+static void copy_in(struct auxpmu_buffer *buffer, u64 position, const void *data, u64 length)
+{
+	while (length) {
+		u64 run;
+		void *to = auxpmu_buffer_run(buffer, position, &run);
+
+		run = min(run, length);
+		memcpy(to, data, run);
+		data += run;
+		position += run;
+		length -= run;
+	}
+}
+
+/*
+ * The trace is in the unit's own memory. When there is more than room, the newest is kept, since
+ * that is what led to where the traced program now is.
+ */
+static void drain_copy(struct auxpmu_session *session, u64 bytes)
+{
+	struct auxpmu_buffer *buffer = session->buffer;
+	u64 room = buffer->overwrite ? buffer->size : session->window.to - session->window.from;
+	u64 to = session->window.from + bytes;
+	struct auxpmu_span spans[2];
+	unsigned int nr, n;
+	u64 drop = 0;
+
+	if (!bytes)
+		return;
+	nr = session->pmu->ops->spans(session, spans);
+	if (bytes > room)
+		drop = min(bytes, roundup(bytes - room, (u64)session->rules.unit));
+	session->stats.produced += bytes;
+	session->stats.padded += session->window.from - session->position;
+	if (buffer->overwrite) {
+		/*
+		 * Straight to where the newest go; what they would have overwritten need not be
+		 * copied first.
+		 */
+		advance(session, to);
+	} else {
+		to -= drop;
+		advance(session, to);
+		if (drop) {
+			session->stats.lost_space += drop;
+			session->flags |= PERF_AUX_FLAG_TRUNCATED;
+		}
+	}
+
+	to -= bytes - drop;
+	for (n = 0; n < nr; n++) {
+		u64 skip = min(drop, spans[n].length);
+
+		drop -= skip;
+		copy_in(buffer, to, spans[n].data + skip, spans[n].length - skip);
+		to += spans[n].length - skip;
+	}
+}
+
+static void do_disarm(struct auxpmu_session *session)
+{
+	const struct auxpmu_ops *ops = session->pmu->ops;
+	struct auxpmu_position position = {};
+
+	ops->disarm(session);
+	ops->position(session, &position);
+	lost_in_unit(session, position.lost);
+	if (auxpmu_session_event(session)->needs.output == AUXPMU_COPY)
+		drain_copy(session, position.bytes);
+	else
+		drain_window(session, position.bytes);
+}
+
+/*
+ * Hand over what there is and ask for more room.
+ *
+ * A unit with regions may have filled the buffer to the last byte. If all of that were committed
+ * and the consumer had not read on, the core would refuse to begin, switch the event off, and no
+ * record would say TRUNCATED: so the last bytes are kept back until it is known whether there is
+ * room behind them; do_arm() ends with TRUNCATED if not.
+ */
+static enum auxpmu_result do_turn(struct auxpmu_session *session)
+{
+	bool brim = !session->buffer->overwrite && uncommitted(session) > session->handle.size;
+	enum auxpmu_result result;
+
+	/* With nothing to keep back there is no second chance. */
+	if (brim && uncommitted(session) < 2)
+		session->flags |= PERF_AUX_FLAG_TRUNCATED;
+	if (session->flags & PERF_AUX_FLAG_TRUNCATED) {
+		end(session, 0);
+		return AUXPMU_NO_SPACE;
+	}
+	end(session, brim ? min_t(u64, uncommitted(session), AUXPMU_HOLD_BACK) : 0);
+	result = begin(session, true);
+	/* The buffer is being unmapped, or aux_tail is nonsense: nobody is left to hand them to. */
+	if (result != AUXPMU_OK)
+		session->stats.lost_space += uncommitted(session);
+	return result;
+}
+
+static enum auxpmu_result perform(struct auxpmu_session *session, enum auxpmu_action action)
+{
+	switch (action) {
+	case AUXPMU_DO_BEGIN:
+		return do_begin(session);
+	case AUXPMU_DO_ARM:
+		return do_arm(session);
+	case AUXPMU_DO_DISARM:
+		do_disarm(session);
+		return AUXPMU_OK;
+	case AUXPMU_DO_TURN:
+		return do_turn(session);
+	case AUXPMU_DO_END:
+		end(session, 0);
+		return AUXPMU_OK;
+	default:
+		return AUXPMU_OK;
+	}
+}
+
+/* Note how an action went in a word that an NMI may be changing. */
+static void note(struct auxpmu_session *session, enum auxpmu_action action,
+		 enum auxpmu_result result)
+{
+	int old = atomic_read(&session->word);
+
+	while (!atomic_try_cmpxchg(&session->word, &old, auxpmu_state_done(old, action, result)))
+		;
+}
+
+/* Note a wish and become the owner, if there is none.  @word: as it is then. */
+static bool request_word(struct auxpmu_session *session, enum auxpmu_request request, u32 *word)
+{
+	int old = atomic_read(&session->word);
+
+	do {
+		*word = auxpmu_state_request(old, request) | AUXPMU_BUSY;
+	} while (!atomic_try_cmpxchg(&session->word, &old, *word));
+	return !(old & AUXPMU_BUSY);
+}
+
+/* The unit may have passed its interrupt between being armed and now. */
+static void check_irq_pending(struct auxpmu_session *session)
+{
+	const struct auxpmu_ops *ops = session->pmu->ops;
+	u32 word;
+
+	if (ops->irq_pending && ops->irq_pending(session)) {
+		session->stats.interrupts++;
+		request_word(session, AUXPMU_REQ_TURN, &word);
+	}
+}
+
+/* As the owner: do what is wanted, until all is as wanted. */
+static void settle(struct auxpmu_session *session)
+{
+	enum auxpmu_action action;
+
+	while ((action = auxpmu_state_next(atomic_read(&session->word))) != AUXPMU_DO_NOTHING) {
+		enum auxpmu_result result = perform(session, action);
+
+		note(session, action, result);
+		if (action == AUXPMU_DO_ARM && result == AUXPMU_OK)
+			check_irq_pending(session);
+	}
+}
+
+void auxpmu_session_give(struct auxpmu_session *session)
+{
+	int old;
+
+	do {
+		settle(session);
+		old = atomic_read(&session->word);
+	} while (auxpmu_state_next(old) != AUXPMU_DO_NOTHING ||
+		 !atomic_try_cmpxchg(&session->word, &old, old & ~AUXPMU_BUSY));
+}
+
+bool auxpmu_session_take(struct auxpmu_session *session)
+{
+	return !(atomic_fetch_or(AUXPMU_BUSY, &session->word) & AUXPMU_BUSY);
+}
+
+void auxpmu_session_request(struct auxpmu_session *session, enum auxpmu_request request)
+{
+	u32 word;
+
+	if (request_word(session, request, &word))
+		auxpmu_session_give(session);
+}
+
+bool auxpmu_session_turn(struct auxpmu_session *session)
+{
+	u32 word;
+
+	session->stats.interrupts++;
+	request_word(session, AUXPMU_REQ_TURN, &word);
+	settle(session);
+	return auxpmu_session_armed(session);
+}
+
+bool auxpmu_interrupt(struct auxpmu *pmu)
+{
+	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+	bool owner;
+	u32 word;
+
+	session->stats.interrupts++;
+	owner = request_word(session, AUXPMU_REQ_TURN, &word);
+	if (!(word & AUXPMU_TURN))
+		session->stats.spurious++;
+	if (owner)
+		auxpmu_session_give(session);
+	return word & AUXPMU_TURN;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_interrupt, AUXPMU_NS);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The state of a session, in one word.
+ *
+ * Whoever wants something of a session (start, stop, interrupt, pause) says so by setting bits of
+ * the word, in any context, NMI included. Who finds BUSY clear sets it in the same cmpxchg and
+ * becomes the owner: it asks auxpmu_state_next() what to do, does it, and tells auxpmu_state_done()
+ * how it went, until nothing is left to do; then it clears BUSY, by cmpxchg, so that a wish that
+ * came in meanwhile is seen. Who finds BUSY set has interrupted the owner on this CPU, and returns:
+ * the owner does it. So an action is never interrupted by another, nothing spins, and a wish is
+ * never lost.
+ *
+ * Pure C: session.c does the atomics and the actions, the host's unit tests enumerate every
+ * interleaving.
+ */
+#ifndef AUXPMU_STATE_H
+#define AUXPMU_STATE_H
+
+#include <linux/types.h>
+
+/* What is: somebody owns the session. */
+#define AUXPMU_BUSY		0x01u
+/* A perf AUX transaction is open: between begin and end. */
+#define AUXPMU_OPEN		0x02u
+/* The hardware may write; implies OPEN. */
+#define AUXPMU_ARMED		0x04u
+/* Ended for lack of space; only a stop leads out. */
+#define AUXPMU_FULL		0x08u
+
+/* What is wanted: start(): trace; until stop(UPDATE) or del(). */
+#define AUXPMU_RUN		0x10u
+/* stop(0): do not write, but keep the transaction; until start(). */
+#define AUXPMU_STOPPED		0x20u
+/* aux_pause: the same; until aux_resume. */
+#define AUXPMU_PAUSED		0x40u
+/* Hand over what there is and take a new window: an interrupt, or the window is used up. */
+#define AUXPMU_TURN		0x80u
+
+/*
+ * The names of the architecture, for people and for the tests.  PARKED is open but stopped or
+ * paused; CLOSING is open or full and no longer wanted.
+ */
+enum auxpmu_phase {
+	AUXPMU_PHASE_IDLE,
+	AUXPMU_PHASE_ARMED,
+	AUXPMU_PHASE_PARKED,
+	AUXPMU_PHASE_FULL,
+	AUXPMU_PHASE_CLOSING,
+};
+
+enum auxpmu_phase auxpmu_state_phase(u32 word);
+
+/* What somebody may want. */
+enum auxpmu_request {
+	AUXPMU_REQ_START,	/* start(): RUN, not STOPPED */
+	AUXPMU_REQ_PARK,	/* stop(0): STOPPED, if RUN */
+	AUXPMU_REQ_CLOSE,	/* stop(UPDATE), del(): not RUN, not STOPPED, not TURN */
+	/*
+	 * Interrupt: TURN, if ARMED, or if OPEN and BUSY, for the owner may just be arming; else it
+	 * is spurious and changes nothing.
+	 */
+	AUXPMU_REQ_TURN,
+	AUXPMU_REQ_PAUSE,	/* PAUSED */
+	AUXPMU_REQ_RESUME,	/* not PAUSED */
+	AUXPMU_NR_REQUESTS
+};
+
+/* The word after @request has been noted; BUSY is left alone. */
+u32 auxpmu_state_request(u32 word, enum auxpmu_request request);
+
+/* What the owner has to do next. */
+enum auxpmu_action {
+	AUXPMU_DO_NOTHING,	/* the word is as wanted: clear BUSY */
+	AUXPMU_DO_BEGIN,	/* open a transaction */
+	AUXPMU_DO_ARM,		/* take a window of it and switch the hardware on */
+	AUXPMU_DO_DISARM,	/* switch the hardware off and learn how far it got */
+	AUXPMU_DO_TURN,		/* end the transaction and begin the next */
+	AUXPMU_DO_END,		/* end the transaction */
+	AUXPMU_DO_FORGET,	/* was full, is no longer wanted: leave FULL */
+};
+
+enum auxpmu_action auxpmu_state_next(u32 word);
+
+/* How the action went. */
+enum auxpmu_result {
+	AUXPMU_OK,
+	AUXPMU_NO_SPACE,	/* BEGIN, ARM, TURN: the buffer is full; the transaction is ended */
+	AUXPMU_USED_UP,		/* ARM: the window is used up, another may be had: TURN */
+	AUXPMU_FAILED,		/* BEGIN, TURN, ARM: not to be had; the transaction is ended */
+};
+
+/* The word after @action ended with @result; wishes noted meanwhile are kept. */
+u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result);
+
+#endif /* AUXPMU_STATE_H */

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The window arithmetic: see window.h.  Pure C, also compiled for the host. */
+#include <linux/types.h>
+
+#include "window.h"
+
+static bool power_of_two(u64 n)
+{
+	return n && !(n & (n - 1));
+}
+
+static u64 align_up(u64 position, u64 align)
+{
+	return (position + align - 1) & ~(align - 1);
+}
+
+static u64 larger(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static u64 smaller(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * A window ends at a multiple of end_align, a whole number of units from its start. One of the two
+ * divides the other, so the start has to be a multiple of the smaller one, or no end fits; the
+ * smaller one is a power of two.
+ */
+static u64 start_multiple(const struct auxpmu_window_rules *rules)
+{
+	u64 shared = rules->granule ? rules->unit : smaller(rules->unit, rules->end_align);
+
+	return larger(rules->start_align, shared);
+}
+
+/* The shortest window that is not empty, from an aligned start. */
+static u64 shortest(const struct auxpmu_window_rules *rules)
+{
+	return larger(rules->unit, rules->end_align);
+}
+
+/* The last end a window from @from may have at or below @limit; @from itself when there is none. */
+static u64 end_at_or_below(const struct auxpmu_chunks *chunks,
+			   const struct auxpmu_window_rules *rules, u64 from, u64 limit)
+{
+	if (limit <= from)
+		return from;
+	if (rules->granule)
+		limit = auxpmu_region_floor(chunks, rules->granule, limit);
+	else if (rules->unit >= rules->end_align)
+		limit -= (limit - from) % rules->unit;
+	else
+		limit &= ~((u64)rules->end_align - 1);
+	return larger(limit, from);
+}
+
+/* The first end a window from @from may have at or above @target, behind @from. */
+static u64 end_at_or_above(const struct auxpmu_chunks *chunks,
+			   const struct auxpmu_window_rules *rules, u64 from, u64 target)
+{
+	target = larger(target, from + 1);
+	if (rules->granule)
+		return auxpmu_region_ceil(chunks, rules->granule, target);
+	if (rules->unit >= rules->end_align)
+		return from + (target - from + rules->unit - 1) / rules->unit * rules->unit;
+	return align_up(target, rules->end_align);
+}
+
+const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
+				      const struct auxpmu_chunks *chunks)
+{
+	u64 page = chunks ? (u64)1 << chunks->page_shift : 4096;
+	u64 bytes, need, waste;
+
+	if (!power_of_two(rules->start_align) || rules->start_align > page)
+		return "start_align is not a power of two from 1 to a page";
+	if (!rules->unit)
+		return "unit is 0";
+	if (rules->granule) {
+		if (rules->contiguous)
+			return "granule and contiguous exclude each other";
+		if (!power_of_two(rules->granule) || rules->granule < page)
+			return "granule is not a power of two of at least a page";
+		if (!power_of_two(rules->unit) || rules->unit > page)
+			return "with a granule, unit is not a power of two up to a page";
+	} else {
+		if (!power_of_two(rules->end_align) || rules->end_align > page)
+			return "end_align is not a power of two from 1 to a page";
+		if (rules->unit % rules->end_align && rules->end_align % rules->unit)
+			return "neither of unit and end_align is a multiple of the other";
+	}
+	if (!chunks)
+		return NULL;
+
+	bytes = auxpmu_chunks_bytes(chunks);
+	if (rules->granule) {
+		if (smaller(rules->granule, bytes) > bytes - smaller(rules->spare, bytes))
+			return "the buffer does not hold one region and the spare bytes";
+		return NULL;
+	}
+	need = shortest(rules) + rules->spare;
+	if (rules->contiguous && need > page << chunks->order)
+		return "the smallest chunk does not hold one unit and the spare bytes";
+	/* What the end of a chunk may have left over that is no use. */
+	waste = 0;
+	if (rules->contiguous && (rules->spare || start_multiple(rules) % shortest(rules) ||
+				  page % shortest(rules)))
+		waste = need - 1;
+	/* One more: the byte the core holds back. */
+	if (need + waste + 1 > bytes)
+		return "the buffer does not hold one unit and the spare bytes";
+	return NULL;
+}
+
+/* How far a contiguous window may reach from @from: to the end of its chunk. */
+static u64 chunk_end(const struct auxpmu_chunks *chunks, u64 from)
+{
+	u64 offset = from & (auxpmu_chunks_bytes(chunks) - 1);
+	struct auxpmu_chunk chunk = auxpmu_chunk_at(chunks, offset);
+
+	return from - offset + chunk.offset + chunk.length;
+}
+
+/* The end of the longest window from @from; @from itself when there is none. */
+static u64 longest(const struct auxpmu_chunks *chunks, const struct auxpmu_window_rules *rules,
+		   u64 from, u64 limit)
+{
+	if (rules->contiguous)
+		limit = smaller(limit, chunk_end(chunks, from));
+	if (limit - from < rules->spare || limit < from)
+		return from;
+	return end_at_or_below(chunks, rules, from, limit - rules->spare);
+}
+
+struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
+					const struct auxpmu_window_rules *rules,
+					const struct auxpmu_window_request *request)
+{
+	struct auxpmu_window window = { 0 };
+	u64 align = start_multiple(rules);
+	u64 limit = AUXPMU_NO_LIMIT;
+
+	window.from = align_up(request->head, align);
+	if (request->overwrite && !rules->contiguous) {
+		window.to = AUXPMU_NO_LIMIT;
+		window.irq = AUXPMU_NO_LIMIT;
+		return window;
+	}
+	if (!request->overwrite)
+		limit = request->head + request->space + (rules->granule && request->space ? 1 : 0);
+
+	window.to = longest(chunks, rules, window.from, limit);
+	if (window.to == window.from && rules->contiguous) {
+		window.from = align_up(chunk_end(chunks, window.from), align);
+		window.to = longest(chunks, rules, window.from, limit);
+	}
+	if (window.to == window.from) {
+		window.full = true;
+		return window;
+	}
+	window.irq = window.to;
+	if (!request->overwrite)
+		window.irq = smaller(window.to, end_at_or_above(chunks, rules, window.from,
+								request->wakeup));
+	return window;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The window: which bytes of the AUX buffer the hardware may write next, and where it has to
+ * interrupt.
+ *
+ * Pure arithmetic over fixed-width integers, compiled unchanged into the host's unit tests. Called
+ * by session.c with interrupts off and in NMI; never loops over more than two chunks.
+ *
+ * Positions are monotonic byte counts, as aux_head and aux_tail are: the offset in the buffer is
+ * position modulo its size.
+ */
+#ifndef AUXPMU_WINDOW_H
+#define AUXPMU_WINDOW_H
+
+#include <linux/types.h>
+
+#include "chunks.h"
+
+/**
+ * struct auxpmu_window_rules - what a trace unit can and cannot do with a window
+ * @start_align: it begins to write only at multiples of this many bytes; power of two, 1 to a page
+ * @end_align: its limit and its interrupt lie only at multiples of this many bytes; power of two, 1
+ *	to a page; ignored with @granule
+ * @unit: it writes this many bytes at once or nothing; 1 when it does not matter. One of @unit and
+ *	@end_align is a multiple of the other. Window and interrupt hold a whole number of units,
+ *	counted from where the window starts; with @granule
+ *	@unit has to be a power of two not above a page, so that every region holds whole units
+ * @spare: it may write this many bytes behind its limit before it stops; they are kept free, in the
+ *	same chunk when
+ *	@contiguous
+ * @granule: 0, or: it can stop and interrupt only at the ends of regions of min(chunk, @granule)
+ *	bytes; power of two and at least a page; not with @contiguous
+ * @contiguous: a window lies in one chunk
+ */
+struct auxpmu_window_rules {
+	u32 start_align;
+	u32 end_align;
+	u32 unit;
+	u32 spare;
+	u32 granule;
+	bool contiguous;
+};
+
+/**
+ * struct auxpmu_window_request - where the transaction stands
+ * @head: position of the next byte
+ * @space: bytes that may be written from @head on, as the core counts them: one less than are free.
+ *	Ignored with
+ *	@overwrite
+ * @wakeup: position at which the consumer wants to be woken; at or below @head means at once.
+ *	Ignored with @overwrite
+ * @overwrite: the buffer is a flight recorder: never full, oldest bytes go
+ */
+struct auxpmu_window_request {
+	u64 head;
+	u64 space;
+	u64 wakeup;
+	bool overwrite;
+};
+
+/**
+ * struct auxpmu_window - the answer
+ * @from: the hardware starts here; @head .. @from is stepped over, and padded
+ * @to: it must not write at or behind this position (but for rules.spare bytes)
+ * @irq: it should interrupt when it has written up to here; @from < @irq <= @to. AUXPMU_NO_LIMIT:
+ *	never
+ * @full: there is no room: nothing may be written, and the other members mean nothing
+ *
+ * @to is AUXPMU_NO_LIMIT when a unit that is not contiguous overwrites.
+ *
+ * With a granule the one byte the core holds back (to tell full from empty by offsets) may be used,
+ * and @to may be
+ * @head + @space + 1: a region end is all such hardware can stop at, and without that byte a free
+ *	region that ends at the consumer's tail would be wasted. The core compares positions, not
+ *	offsets, and sees a buffer filled to the brim as full. A @space of 0 is full: it is what the
+ *	core says of a buffer filled to the brim. Everybody else stays within @space.
+ */
+struct auxpmu_window {
+	u64 from;
+	u64 to;
+	u64 irq;
+	bool full;
+};
+
+#define AUXPMU_NO_LIMIT	(~(u64)0)
+
+/**
+ * auxpmu_window_rules_valid() - do the rules fit together, and the buffer?
+ * @rules: of the unit
+ * @chunks: of the buffer, or NULL to check the rules alone
+ *
+ * With a buffer: rules are valid only if an empty buffer always has a window, for every head that
+ * is a multiple of @start_align and of the smaller of @unit and @end_align (of @unit, with a
+ * granule). From other heads, which only a unit with other rules can have left behind in the same
+ * buffer, a small buffer may read as full.
+ *
+ * Return: NULL, or a few words that say what is wrong (static storage).
+ */
+const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
+				      const struct auxpmu_chunks *chunks);
+
+/**
+ * auxpmu_window_next() - what may the hardware write?
+ * @chunks: of the buffer
+ * @rules: valid for @chunks
+ * @request: where the transaction stands
+ *
+ * The window is the longest the rules allow from the first position they allow; the interrupt is
+ * the first position they allow at or behind @request->wakeup, or @to if that comes first. A
+ * contiguous window whose chunk has no room left for one unit begins with the next chunk.
+ */
+struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
+					const struct auxpmu_window_rules *rules,
+					const struct auxpmu_window_request *request);
+
+#endif /* AUXPMU_WINDOW_H */
