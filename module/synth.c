@@ -178,17 +178,20 @@ static void synth_pad(struct auxpmu_session *session, void *data, u64 length)
 
 /* The unit. */
 
-/* Where the unit interrupts, on the scale of its position. */
+/*
+ * Where the unit interrupts, on the scale of its position.  One that copies interrupts early for
+ * the consumer's sake, but knows no more than its RAM of how much room there is: like an ETB it
+ * runs on when the buffer is full, and what does not fit is lost.
+ */
 static u64 interrupt_at(const struct auxpmu_session *session)
 {
 	const struct auxpmu_window *window = &session->window;
-	u64 irq = window->irq;
 
 	if (!copies(session))
-		return irq;
-	if (irq != AUXPMU_NO_LIMIT)
-		irq -= window->from;
-	return min_t(u64, irq, SYNTH_RAM / 2);
+		return window->irq;
+	if (window->irq == window->to)
+		return SYNTH_RAM / 2;
+	return min_t(u64, window->irq - window->from, SYNTH_RAM / 2);
 }
 
 /* The memory at the unit's position, and how much of it there is. */
