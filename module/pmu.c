@@ -127,24 +127,20 @@ static int add(struct perf_event *event, int flags)
 {
 	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
 	const struct auxpmu_ops *ops = session->pmu->ops;
+	int ret;
 
 	/* PERF_PMU_CAP_EXCLUSIVE is a first fence only: exec and inheritance lead around it. */
 	if (session->event) {
 		session->stats.busy++;
 		return -EBUSY;
 	}
-	if (ops->add) {
-		int ret;
-
-		session->event = event;
-		ret = ops->add(session);
-		if (ret) {
-			session->event = NULL;
-			return ret;
-		}
-	}
 	atomic_set(&session->word, 0);
 	session->event = event;
+	ret = ops->add ? ops->add(session) : 0;
+	if (ret) {
+		session->event = NULL;
+		return ret;
+	}
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
 	if (!(flags & PERF_EF_START))
 		return 0;

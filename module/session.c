@@ -320,6 +320,9 @@ static void do_disarm(struct auxpmu_session *session)
 /*
  * Hand over what there is and ask for more room.
  *
+ * A flight recorder has both already: nobody reads it before it is stopped, and a record for every
+ * chunk it passes would only drown the data ring.
+ *
  * A unit with regions may have filled the buffer to the last byte. If all of that were committed
  * and the consumer had not read on, the core would refuse to begin, switch the event off, and no
  * record would say TRUNCATED: so the last bytes are kept back until it is known whether there is
@@ -327,9 +330,13 @@ static void do_disarm(struct auxpmu_session *session)
  */
 static enum auxpmu_result do_turn(struct auxpmu_session *session)
 {
-	bool brim = !session->buffer->overwrite && uncommitted(session) > session->handle.size;
+	bool brim = uncommitted(session) > session->handle.size;
 	enum auxpmu_result result;
 
+	if (session->buffer->overwrite) {
+		session->fresh = true;
+		return AUXPMU_OK;
+	}
 	/* With nothing to keep back there is no second chance. */
 	if (brim && uncommitted(session) < 2)
 		session->flags |= PERF_AUX_FLAG_TRUNCATED;

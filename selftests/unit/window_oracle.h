@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What module/window.h promises, told twice: byte by byte for small buffers, and by intervals for buffers of any size.
+// Both try candidate positions one after the other and share nothing with the code under test, nor with each other.
+#pragma once
+
+#include "layout.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace unit
+{
+
+using Rules = auxpmu_window_rules;
+using Request = auxpmu_window_request;
+using Window = auxpmu_window;
+
+inline std::string text(const Rules &rules)
+{
+	std::ostringstream out;
+	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.unit
+	    << " spare " << rules.spare << " granule " << rules.granule
+	    << (rules.contiguous ? " contiguous" : " scattered");
+	return out.str();
+}
+
+inline std::string text(const Request &request)
+{
+	std::ostringstream out;
+	out << "head " << request.head << " space " << request.space << " wakeup " << request.wakeup
+	    << (request.overwrite ? " overwrite" : "");
+	return out.str();
+}
+
+inline std::string text(const Window &window)
+{
+	std::ostringstream out;
+	if (window.full)
+		return "full";
+	auto limit = [](std::uint64_t at) {
+		return at == AUXPMU_NO_LIMIT ? std::string("never") : std::to_string(at);
+	};
+	out << "from " << window.from << " to " << limit(window.to) << " irq " << limit(window.irq);
+	return out.str();
+}
+
+inline bool same(const Window &a, const Window &b)
+{
+	return a.full == b.full && (a.full || (a.from == b.from && a.to == b.to && a.irq == b.irq));
+}
+
+// How many bytes a window may use from head on. The core counts one less than are free, and only region hardware may use
+// that one; but the core says 0 of a buffer filled to the brim, too, where there is no such byte.
+inline std::uint64_t writable(const Rules &rules, std::uint64_t space)
+{
+	return rules.granule && space ? space + 1 : space;
+}
+
+// The buffer as an array of bytes, for buffers of at most `most` bytes.
+class BytewiseOracle
+{
+public:
+	static constexpr std::size_t most = 2048;
+
+	BytewiseOracle(const Layout &layout, const Rules &rules) : rules_(rules), size_(layout.bytes())
+	{
+		std::uint64_t page = 0;
+		unsigned chunk = 0;
+		region_end_.assign(size_, false);
+		for (auto order : layout.orders) {
+			const auto first = page * layout.page();
+			const auto length = layout.page() << order;
+			chunk_.insert(chunk_.end(), length, chunk++);
+			for (std::uint64_t byte = first; byte < first + length; ++byte)
+				if ((byte - first) % std::min<std::uint64_t>(
+							     length, rules.granule ? rules.granule : length) ==
+					0)
+					region_end_[byte] = true; // where a region begins, the one before has ended
+			page += std::uint64_t{1} << order;
+		}
+		chunks_ = chunk;
+	}
+
+	// The answer but for the interrupt: that needs a wakeup.
+	void place(std::uint64_t head, std::uint64_t space, bool overwrite)
+	{
+		head_ = head;
+		overwrite_ = overwrite;
+		from_.reset();
+		// Overwriting, two laps hold every chunk from its beginning to its end.
+		const auto horizon = overwrite ? 2 * size_ : writable(rules_, space);
+		usable_.assign(horizon + rules_.spare + 2, false);
+		std::fill_n(usable_.begin(), horizon, true);
+		for (auto from = head; from < head + horizon && !from_; ++from) {
+			if (from % rules_.start_align)
+				continue;
+			if (overwrite && !rules_.contiguous) {
+				// It ends nowhere, but has to start where it could end somewhere.
+				auto to = from + 1;
+				const auto far = to + size_ + rules_.unit * rules_.end_align;
+				while (to < far && !aligned_end(from, to))
+					++to;
+				if (to == far)
+					continue;
+				from_ = from;
+				return;
+			}
+			ends_.clear();
+			for (auto to = from + 1; to <= head + horizon && written(from, to - 1); ++to)
+				if (may_end(from, to))
+					ends_.push_back(to);
+			if (!ends_.empty())
+				from_ = from;
+		}
+	}
+
+	Window answer(std::uint64_t wakeup) const
+	{
+		if (!from_)
+			return {0, 0, 0, true};
+		if (overwrite_ && !rules_.contiguous)
+			return {*from_, AUXPMU_NO_LIMIT, AUXPMU_NO_LIMIT, false};
+		auto irq = ends_.back();
+		if (!overwrite_)
+			for (auto end : ends_)
+				if (end >= wakeup) {
+					irq = end;
+					break;
+				}
+		return {*from_, ends_.back(), irq, false};
+	}
+
+	Window operator()(const Request &request)
+	{
+		place(request.head, request.space, request.overwrite);
+		return answer(request.wakeup);
+	}
+
+private:
+	// May this byte be written by a window that starts at `from`?
+	bool written(std::uint64_t from, std::uint64_t byte) const
+	{
+		return byte - head_ < usable_.size() && usable_[byte - head_] &&
+		       (!rules_.contiguous || (chunk_of(byte) == chunk_of(from) && byte / size_ == from / size_));
+	}
+	bool aligned_end(std::uint64_t from, std::uint64_t to) const
+	{
+		if ((to - from) % rules_.unit)
+			return false;
+		return rules_.granule ? region_end_[to % size_] : to % rules_.end_align == 0;
+	}
+	bool may_end(std::uint64_t from, std::uint64_t to) const
+	{
+		if (!aligned_end(from, to))
+			return false;
+		for (auto byte = to; byte < to + rules_.spare; ++byte)
+			if (!written(from, byte))
+				return false;
+		return true;
+	}
+	unsigned chunk_of(std::uint64_t byte) const { return chunk_[byte % size_]; }
+
+	Rules rules_;
+	std::uint64_t size_;
+	unsigned chunks_ = 0;
+	std::vector<unsigned> chunk_;
+	std::vector<bool> region_end_;
+	std::vector<char> usable_;
+	std::uint64_t head_ = 0;
+	bool overwrite_ = false;
+	std::optional<std::uint64_t> from_;
+	std::vector<std::uint64_t> ends_;
+};
+
+// The same by intervals, for buffers whose bytes cannot be listed.
+class IntervalOracle
+{
+public:
+	IntervalOracle(const Layout &layout, const Rules &rules) : rules_(rules), size_(layout.bytes())
+	{
+		std::uint64_t at = 0;
+		for (auto order : layout.orders) {
+			starts_.push_back(at);
+			at += layout.page() << order;
+		}
+		starts_.push_back(at);
+	}
+
+	Window operator()(const Request &request) const
+	{
+		if (request.overwrite && !rules_.contiguous)
+			return endless(request.head);
+		const auto spread = request.overwrite ? 2 * size_ : writable(rules_, request.space);
+		for (auto from = request.head; from + rules_.spare < request.head + spread; ++from) {
+			from += (rules_.start_align - from % rules_.start_align) % rules_.start_align;
+			const auto end = request.head + spread;
+			const auto limit = (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
+			if (limit > end || stop(from + 1) > limit) {
+				// Not one place to stop up to here: a later start finds none either, except in another chunk.
+				if (!rules_.contiguous || chunk_end(from) >= end)
+					break;
+				from = chunk_end(from) - 1;
+				continue;
+			}
+			const auto to = last(from, limit);
+			if (!to)
+				continue;
+			const auto irq =
+				request.overwrite ? to : first(from, std::max(from + 1, request.wakeup), limit);
+			return {from, *to, irq ? *irq : *to, false};
+		}
+		return {0, 0, 0, true};
+	}
+
+private:
+	Window endless(std::uint64_t from) const
+	{
+		while (from % rules_.start_align || !first(from, from + 1, AUXPMU_NO_LIMIT))
+			++from;
+		return {from, AUXPMU_NO_LIMIT, AUXPMU_NO_LIMIT, false};
+	}
+	std::uint64_t chunk_end(std::uint64_t byte) const
+	{
+		return byte - byte % size_ + *std::upper_bound(starts_.begin(), starts_.end(), byte % size_);
+	}
+	// The first place at or above `at` where this hardware could stop, units aside.
+	std::uint64_t stop(std::uint64_t at) const
+	{
+		if (!rules_.granule)
+			return at + (rules_.end_align - at % rules_.end_align) % rules_.end_align;
+		const auto lap = at - at % size_;
+		const auto above = std::upper_bound(starts_.begin(), starts_.end(), at % size_);
+		const auto region = std::min<std::uint64_t>(above[0] - above[-1], rules_.granule);
+		auto end = lap + above[-1];
+		end += (at - end) / region * region;
+		return end < at ? end + region : end;
+	}
+
+	std::optional<std::uint64_t> first(std::uint64_t from, std::uint64_t least, std::uint64_t limit) const
+	{
+		// Units and alignment repeat: what is not found within one period is not there. (Regions hold whole
+		// units: the first says it for all.)
+		unsigned tries = 2 + (rules_.granule ? 0 : rules_.unit / rules_.end_align);
+		if (least > limit)
+			return {};
+		for (auto to = stop(least); to <= limit && tries--; to = stop(to + 1))
+			if (to > from && (to - from) % rules_.unit == 0)
+				return to;
+		return {};
+	}
+	std::optional<std::uint64_t> last(std::uint64_t from, std::uint64_t limit) const
+	{
+		// Look at the last bytes, then at more and more of them; of the first that hold an end, take the last end.
+		for (std::uint64_t back = 1;; back *= 2) {
+			const auto least = limit - from > back ? limit - back : from + 1;
+			std::optional<std::uint64_t> found;
+			for (auto to = first(from, least, limit); to; to = first(from, *to + 1, limit))
+				found = to;
+			if (found || least == from + 1)
+				return found;
+		}
+	}
+
+	Rules rules_;
+	std::uint64_t size_;
+	std::vector<std::uint64_t> starts_; // of the chunks, and the end of the buffer
+};
+
+// Do the rules fit together, as far as window.h says so in words? The page size is unknown without a buffer.
+inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
+{
+	auto power_of_two = [](std::uint64_t n) {
+		for (std::uint64_t power = 1; power <= (std::uint64_t{1} << 32); power *= 2)
+			if (n == power)
+				return true;
+		return false;
+	};
+	if (!power_of_two(rules.start_align) || !power_of_two(rules.end_align) || rules.unit == 0)
+		return false;
+	if (page && (rules.start_align > *page || rules.end_align > *page))
+		return false;
+	if (rules.granule) {
+		if (!power_of_two(rules.granule) || rules.contiguous || !power_of_two(rules.unit))
+			return false;
+		return !page || (rules.granule >= *page && rules.unit <= *page);
+	}
+	return rules.unit % rules.end_align == 0 || rules.end_align % rules.unit == 0;
+}
+
+} // namespace unit

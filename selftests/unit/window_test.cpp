@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The contract of module/window.h: what the hardware may write, and where it interrupts, against oracles that try every
+// position.
+#include "window_oracle.h"
+
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <iostream>
+
+using namespace unit;
+
+namespace
+{
+
+// What a trace unit might demand of a buffer of `page` byte pages, consistent or not.
+std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
+{
+	std::vector<u32> aligns, units = {1, 2, 3, 4, 6, 8, 12, 16, 24}, spares = {0, 1, 3, page, page + 1, 2 * page};
+	std::vector<u32> granules;
+	if (!thorough)
+		spares = {0, 3, page};
+	for (u32 align = 1; align <= page; align *= 2)
+		aligns.push_back(align);
+	for (u32 granule = page; granule <= 2 * size; granule *= 2)
+		granules.push_back(granule);
+	std::vector<Rules> book;
+	for (auto start : aligns)
+		for (auto end : aligns)
+			for (auto unit : units)
+				for (auto spare : spares) {
+					book.push_back({start, end, unit, spare, 0, false});
+					book.push_back({start, end, unit, spare, 0, true});
+					if (end == 1 || end == page) // to be ignored
+						for (auto granule : granules)
+							book.push_back({start, end, unit, spare, granule, false});
+				}
+	return book;
+}
+
+std::string wrong(
+	const Layout &layout, const Rules &rules, const Request &request, const Window &want, const Window &got)
+{
+	return text(layout.orders.empty() ? Rules{} : rules) + "; " + layout.text() + "; " + text(request) + "; want " +
+	       text(want) + "; got " + text(got);
+}
+
+struct Tally {
+	std::uint64_t buffers = 0, rules = 0, refused = 0, answers = 0, full = 0;
+};
+
+// All heads of one lap, all amounts of space, and the wakeups asked for.
+void compare_everywhere(const Layout &layout, const Rules &rules, std::uint64_t base, bool all_wakeups, Tally &tally)
+{
+	const Map map(layout);
+	if (auxpmu_window_rules_valid(&rules, map.get())) {
+		++tally.refused;
+		return;
+	}
+	++tally.rules;
+	BytewiseOracle oracle(layout, rules);
+	auto compare = [&](const Request &request) {
+		const auto want = oracle.answer(request.wakeup);
+		const auto got = auxpmu_window_next(map.get(), &rules, &request);
+		++tally.answers;
+		tally.full += want.full;
+		if (!same(want, got))
+			FAIL(wrong(layout, rules, request, want, got));
+	};
+	const auto size = layout.bytes();
+	for (auto head = base; head < base + size; ++head) {
+		oracle.place(head, 0, true);
+		compare({head, 0, 0, true});
+		compare({head, size - 1, head + 1, true}); // both to be ignored
+		for (std::uint64_t space = 0; space < size; ++space) {
+			oracle.place(head, space, false);
+			if (all_wakeups) {
+				for (auto wakeup = head ? head - 1 : 0; wakeup <= head + space + 2; ++wakeup)
+					compare({head, space, wakeup, false});
+				compare({head, space, 0, false});
+			} else {
+				const auto some = head + (head * 7 + space * 5) % (space + 2);
+				compare({head, space, some, false});
+				compare({head, space, some + 1, false});
+				compare({head, space, head, false});
+			}
+			compare({head, space, head + 3 * size, false});
+		}
+	}
+}
+
+// A head, among those that windows under these rules lead to, at which an empty buffer has no window.
+std::optional<std::uint64_t> stuck_at(const Layout &layout, const Map &map, const Rules &rules)
+{
+	const auto size = layout.bytes();
+	const auto step = rules.granule ? rules.unit : std::min(rules.unit, rules.end_align);
+	for (auto head = size; head < 2 * size; ++head)
+		for (bool overwrite : {false, true}) {
+			const Request request{head, size - 1, head + size / 2, overwrite};
+			if (head % rules.start_align == 0 && head % step == 0 &&
+				auxpmu_window_next(map.get(), &rules, &request).full)
+				return head;
+		}
+	return {};
+}
+
+void report(const char *what, const Tally &tally)
+{
+	std::cout << "# " << what << ": " << tally.buffers << " layouts, " << tally.rules << " buffers with rules ("
+		  << tally.refused << " refused), " << tally.answers << " windows compared (" << tally.full
+		  << " of them full)\n";
+}
+
+Rules random_rules(Random &random, u32 page, std::uint64_t size)
+{
+	auto power = [&](std::uint64_t least, std::uint64_t most) {
+		auto n = least;
+		while (n < most && pick(random, 0, 3))
+			n *= 2;
+		return static_cast<u32>(n);
+	};
+	Rules rules{};
+	rules.start_align = power(1, page);
+	rules.end_align = power(1, page);
+	const auto kind = pick(random, 0, 2);
+	if (kind == 0) {
+		rules.granule = power(page, std::min<std::uint64_t>(size, 1U << 30));
+		rules.unit = power(1, page);
+	} else {
+		rules.contiguous = kind == 1;
+		rules.unit =
+			pick(random, 0, 1)
+				? rules.end_align * static_cast<u32>(pick(random, 1, rules.end_align > 256 ? 2 : 40))
+				: power(1, rules.end_align);
+	}
+	if (pick(random, 0, 1))
+		rules.spare = static_cast<u32>(pick(random, 0, 2 * page));
+	return rules;
+}
+
+} // namespace
+
+TEST_CASE("the two oracles agree, so that either may be trusted for the other")
+{
+	Random random(5);
+	std::uint64_t compared = 0;
+	while (compared < 60000) {
+		const auto page_shift = static_cast<unsigned>(pick(random, 2, 5));
+		const auto layout = random_layout(random, page_shift, std::uint64_t{1} << pick(random, 0, 4), 4);
+		const auto size = layout.bytes();
+		const auto rules = random_rules(random, static_cast<u32>(layout.page()), size);
+		if (!rules_fit(rules, layout.page()))
+			continue;
+		BytewiseOracle bytes(layout, rules);
+		const IntervalOracle intervals(layout, rules);
+		for (int i = 0; i < 30; ++i, ++compared) {
+			const Request request{pick(random, 0, 3 * size), pick(random, 0, size - 1),
+				pick(random, 0, 4 * size), pick(random, 0, 4) == 0};
+			const auto a = bytes(request);
+			const auto b = intervals(request);
+			if (!same(a, b))
+				FAIL(wrong(layout, rules, request, a, b));
+		}
+	}
+}
+
+TEST_CASE("in buffers of up to 16 bytes every window is the longest allowed, for all rules, heads, spaces and wakeups")
+{
+	Tally tally;
+	for (unsigned pages : {1U, 2U, 4U})
+		for (const auto &orders : all_tilings(pages)) {
+			const Layout layout{2, orders};
+			++tally.buffers;
+			for (const auto &rules : rule_book(4, 4 * pages, true))
+				if (rules_fit(rules, 4))
+					for (std::uint64_t lap : {std::uint64_t{0}, std::uint64_t{3}})
+						compare_everywhere(layout, rules, lap * layout.bytes(), true, tally);
+		}
+	report("every window of 4, 8, 16 bytes", tally);
+	CHECK(tally.answers > 0);
+}
+
+TEST_CASE("in buffers of up to 32 bytes every window is the longest allowed, for all rules, heads and spaces")
+{
+	Tally tally;
+	for (unsigned pages : {1U, 2U, 4U})
+		for (const auto &orders : all_tilings(pages)) {
+			const Layout layout{3, orders};
+			++tally.buffers;
+			for (const auto &rules : rule_book(8, 8 * pages, false))
+				if (rules_fit(rules, 8))
+					compare_everywhere(layout, rules, layout.bytes(), false, tally);
+		}
+	report("windows of 8, 16, 32 bytes", tally);
+	CHECK(tally.answers > 0);
+}
+
+TEST_CASE("in buffers of eight pages, cut in all 56 ways, windows are the longest allowed")
+{
+	Tally tally;
+	Random random(6);
+	const auto book = rule_book(4, 32, true);
+	for (const auto &orders : all_tilings(8)) {
+		const Layout layout{2, orders};
+		++tally.buffers;
+		for (int i = 0; i < 60; ++i) {
+			const auto &rules = book[pick(random, 0, book.size() - 1)];
+			if (rules_fit(rules, 4))
+				compare_everywhere(layout, rules, layout.bytes() * pick(random, 0, 4), false, tally);
+		}
+	}
+	report("windows of eight pages", tally);
+}
+
+TEST_CASE("small buffers far up the stream, near 2^32 and 2^63, have the same windows")
+{
+	Tally tally;
+	Random random(7);
+	for (const auto &orders : all_tilings(4)) {
+		const Layout layout{3, orders};
+		++tally.buffers;
+		for (const auto &rules : rule_book(8, 32, true))
+			if (rules_fit(rules, 8) && pick(random, 0, 15) == 0)
+				for (unsigned power : {31U, 32U, 62U, 63U})
+					compare_everywhere(layout, rules, (std::uint64_t{1} << power) - layout.bytes(),
+						false, tally);
+	}
+	report("windows far up", tally);
+}
+
+TEST_CASE("in random buffers of up to 2 GiB windows are the longest allowed")
+{
+	Tally tally;
+	// Another stream of numbers each time the seed is given (--rng-seed); the same one otherwise.
+	const auto seed = Catch::getSeed();
+	Random random(seed);
+	for (int i = 0; i < 250; ++i) {
+		const unsigned page_shift = pick(random, 0, 7) ? 12 : 16;
+		// The shift keeps small buffers as likely as large ones; only some of the very large, whose layouts take long to make.
+		const auto pages = std::uint64_t{1} << pick(random, 0, i % 16 ? 12 : 31 - page_shift);
+		const auto layout = random_layout(
+			random, page_shift, pages, static_cast<unsigned>(pick(random, 0, 31 - page_shift)));
+		const auto size = layout.bytes();
+		const Map map(layout);
+		++tally.buffers;
+		for (int j = 0; j < 30; ++j) {
+			const auto rules = random_rules(random, static_cast<u32>(layout.page()), size);
+			if (auxpmu_window_rules_valid(&rules, map.get())) {
+				++tally.refused;
+				continue;
+			}
+			++tally.rules;
+			const IntervalOracle oracle(layout, rules);
+			for (int k = 0; k < 40; ++k) {
+				const std::uint64_t bases[] = {0, std::uint64_t{1} << 31, std::uint64_t{1} << 32,
+					std::uint64_t{1} << 63, pick(random, 0, std::uint64_t{1} << 62)};
+				Request request{};
+				request.head = bases[pick(random, 0, 4)];
+				if (pick(random, 0, 1)) // a little before, or up to a lap behind
+					request.head -= std::min(request.head, pick(random, 0, 3 * layout.page()));
+				else
+					request.head += pick(random, 0, size);
+				const auto most = pick(random, 0, 1) ? size - 1 : std::min(size - 1, 4 * layout.page());
+				request.space = pick(random, 0, 7) ? pick(random, 0, most) : size - 1;
+				request.wakeup = request.head + pick(random, 0, size);
+				if (pick(random, 0, 7) == 0)
+					request.wakeup = pick(random, 0, request.head);
+				request.overwrite = pick(random, 0, 7) == 0;
+				const auto want = oracle(request);
+				const auto got = auxpmu_window_next(map.get(), &rules, &request);
+				++tally.answers;
+				tally.full += want.full;
+				if (!same(want, got))
+					FAIL("seed " << seed << ": " << wrong(layout, rules, request, want, got));
+			}
+		}
+	}
+	std::cout << "# seed " << seed << '\n';
+	report("random windows", tally);
+	CHECK(tally.rules > tally.refused / 4);
+}
+
+TEST_CASE("an empty buffer is never full, whatever valid rules it is used with, wherever such a unit left the head")
+{
+	// Else the consumer, who has read all there is, waits for the hardware, and the hardware for the consumer.
+	std::uint64_t valid = 0, needlessly_refused = 0;
+	for (auto [page_shift, pages] : {std::pair{2U, 1U}, {2U, 2U}, {2U, 4U}, {2U, 8U}, {3U, 1U}, {3U, 2U}, {3U, 4U}})
+		for (const auto &orders : all_tilings(pages)) {
+			const Layout layout{page_shift, orders};
+			const Map map(layout);
+			for (const auto &rules : rule_book(1U << page_shift, static_cast<u32>(layout.bytes()), true)) {
+				if (!rules_fit(rules, layout.page()))
+					continue;
+				const auto stuck = stuck_at(layout, map, rules);
+				if (auxpmu_window_rules_valid(&rules, map.get())) {
+					needlessly_refused += !stuck;
+				} else {
+					++valid;
+					if (stuck)
+						FAIL(text(rules) << "; " << layout.text() << "; head " << *stuck);
+				}
+			}
+		}
+	std::cout << "# empty buffers: " << valid << " valid with rules, none ever full; " << needlessly_refused
+		  << " refused although never full\n";
+}
+
+TEST_CASE("rules are refused, with a sentence, exactly if they do not fit together or do not fit the page")
+{
+	const Layout layout{12, {4, 4, 4, 4}};
+	const Map map(layout);
+	const u32 aligns[] = {0, 1, 2, 3, 8, 24, 64, 4095, 4096, 8192, 1U << 31, ~0U};
+	const u32 units[] = {0, 1, 3, 8, 24, 48, 64, 4096, 8192};
+	const u32 granules[] = {0, 1, 64, 2048, 4096, 4097, 12288, 16384, 1U << 31, ~0U};
+	for (auto start : aligns)
+		for (auto end : aligns)
+			for (auto unit : units)
+				for (auto granule : granules)
+					for (bool contiguous : {false, true}) {
+						const Rules rules{start, end, unit, 0, granule, contiguous};
+						if (granule && !rules_fit({start, 1, unit, 0, granule, contiguous},
+								       4096) != !rules_fit(rules, 4096))
+							continue; // end_align makes no sense and is to be ignored: either answer will do
+						CAPTURE(text(rules));
+						const auto *alone = auxpmu_window_rules_valid(&rules, nullptr);
+						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
+						// Without a buffer there is no page to compare with; what cannot fit any page is for the lead to choose.
+						if (rules_fit(rules, 4096))
+							REQUIRE(alone == nullptr);
+						if (!rules_fit(rules, std::nullopt))
+							REQUIRE(alone != nullptr);
+						if (!rules_fit(rules, 4096))
+							REQUIRE(fitted != nullptr);
+						if (alone)
+							REQUIRE(fitted != nullptr);
+						if (rules_fit(rules, 4096) && granule <= 16384 && unit <= 4096)
+							REQUIRE(fitted == nullptr);
+						for (const auto *sentence : {alone, fitted})
+							if (sentence)
+								REQUIRE(std::strchr(sentence, ' ') != nullptr);
+					}
+}
+
+TEST_CASE("the rules of trace units that exist are accepted for the buffers they are used with")
+{
+	const std::vector<std::pair<const char *, Rules>> known = {
+		{"Intel PT", {1, 1, 1, 0, 4096, false}},
+		{"Intel PT, large regions", {1, 1, 1, 0, 65536, false}},
+		{"BTS", {8, 8, 24, 0, 0, true}},
+		{"SPE", {64, 4096, 1, 0, 0, true}},
+		{"TRBE", {64, 4096, 1, 0, 0, true}},
+		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, true}},
+		{"ETR, flat", {16, 16, 16, 0, 0, true}},
+		{"copy", {1, 1, 1, 0, 0, false}},
+		{"copy of whole records", {1, 64, 64, 0, 0, false}},
+	};
+	for (unsigned pages = 4; pages <= 1024; pages *= 2)
+		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {
+			const Layout layout{12, std::vector<unsigned>(pages >> order, order)};
+			const Map map(layout);
+			for (const auto &[name, rules] : known) {
+				CAPTURE(name, layout.text());
+				const auto *sentence = auxpmu_window_rules_valid(&rules, map.get());
+				if (sentence)
+					UNSCOPED_INFO(sentence);
+				REQUIRE(sentence == nullptr);
+			}
+		}
+}
