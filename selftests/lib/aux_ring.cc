@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "aux_ring.h"
+
+#include <cerrno>
+
+namespace auxpmu
+{
+
+Result<AuxRing> AuxRing::map(
+	const DataRing &data, const Event &event, std::size_t bytes, AuxMode mode, bool monotonic_head)
+{
+	AuxRing ring;
+	const std::uint64_t offset = page_size() + data.size();
+	const bool overwrite = mode == AuxMode::overwrite;
+
+	ring.page = &data.page();
+	ring.page->aux_offset = offset;
+	ring.page->aux_size = bytes;
+	void *address = ::mmap(nullptr, bytes, overwrite ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, event.fd(),
+		static_cast<off_t>(offset));
+	if (address == MAP_FAILED) {
+		int code = errno;
+
+		return Error{code, explain_map_aux(code, bytes, overwrite)};
+	}
+	ring.area = Mapping(address, bytes);
+	ring.how = mode;
+	ring.monotonic = monotonic_head;
+	if (!overwrite) {
+		/* The ring's head outlives an AUX area: what an earlier one held is not in this one. */
+		ring.position = ring.head();
+		ring.consume(0);
+	}
+	return ring;
+}
+
+Snapshot AuxRing::snapshot() const noexcept
+{
+	Snapshot shot;
+
+	shot.to = head();
+	shot.certain = monotonic;
+	shot.wrapped = monotonic && shot.to > size();
+	shot.from = !monotonic || shot.wrapped ? shot.to - size() : 0;
+	shot.spans = view(shot.from, shot.to);
+	return shot;
+}
+
+} // namespace auxpmu

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Event: one perf event, from perf_event_open() to close().  And the words for what the kernel answers when it will not:
+ * which limit was hit, and what to do.
+ */
+#ifndef AUXPMU_LIB_EVENT_H
+#define AUXPMU_LIB_EVENT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include "handle.h"
+#include "result.h"
+
+namespace auxpmu
+{
+
+/* Whom an event follows, and where. */
+struct Target {
+	pid_t pid; /* 0: the calling thread, -1: everybody */
+	int cpu;   /* -1: any */
+
+	static constexpr Target task(pid_t pid = 0) noexcept { return {pid, -1}; }
+	static constexpr Target on_cpu(int cpu) noexcept { return {-1, cpu}; }
+	static constexpr Target task_on_cpu(pid_t pid, int cpu) noexcept { return {pid, cpu}; }
+};
+
+class Event
+{
+public:
+	/* perf_event_open(); the descriptor is close-on-exec.  The error says what was asked and what stood against it. */
+	static Result<Event> open(const perf_event_attr &attr, Target target, int group_fd = -1);
+
+	/* PERF_EVENT_IOC_ENABLE and _DISABLE.  ENABLE does nothing to an event that is not off. */
+	Result<void> enable() const noexcept;
+	Result<void> disable() const noexcept;
+	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target, which lends it. */
+	Result<void> set_output(const Event &target) const;
+
+	struct Times {
+		std::uint64_t enabled; /* ns since it was opened in which it was enabled */
+		std::uint64_t running; /* ns of those in which it was on its PMU */
+	};
+	/* Needs read_format with both total times and nothing else. */
+	Result<Times> times() const;
+
+	int fd() const noexcept { return file.get(); }
+	const perf_event_attr &attr() const noexcept { return asked; }
+	Target target() const noexcept { return follows; }
+	/* Closes the descriptor: mappings stay. */
+	void close() noexcept { file.reset(); }
+
+private:
+	UniqueFd file;
+	perf_event_attr asked{};
+	Target follows{};
+};
+
+/* One sentence about why perf_event_open() failed with that errno. */
+std::string explain_open(int code, const perf_event_attr &attr, Target target);
+
+/* The same for the mmap() of a data ring (user page included), and of an AUX area of that many bytes. */
+std::string explain_map_data(int code, std::size_t bytes);
+std::string explain_map_aux(int code, std::size_t bytes, bool overwrite);
+
+} // namespace auxpmu
+
+#endif /* AUXPMU_LIB_EVENT_H */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pmu: what sysfs says about one PMU: its type, its capabilities, and where its config fields lie.  Read once by find(),
+ * never again.
+ */
+#ifndef AUXPMU_LIB_PMU_H
+#define AUXPMU_LIB_PMU_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <linux/perf_event.h>
+
+#include "result.h"
+
+namespace auxpmu
+{
+
+/* Contents of a small file of sysfs, procfs or debugfs, without the newline at its end; nothing when it cannot be read. */
+std::optional<std::string> read_small_file(const std::string &path);
+
+/* One entry of format/: a config word and the bits of it, lowest first; "config:0-3,8" has two ranges. */
+struct FormatField {
+	struct Bits {
+		unsigned lowest;
+		unsigned highest;
+	};
+	unsigned word = 0; /* 0: attr.config, 1: config1, 2: config2, 3: config3 */
+	std::vector<Bits> ranges;
+
+	unsigned width() const noexcept;
+	/* The largest value that fits. */
+	std::uint64_t limit() const noexcept;
+	/* From the text sysfs shows, for example "config1:0-31". */
+	static std::optional<FormatField> parse(std::string_view text);
+	/* value's bits moved to where they belong in the config word; value must not exceed limit(). */
+	std::uint64_t place(std::uint64_t value) const noexcept;
+};
+
+class Pmu
+{
+public:
+	/* The PMU of that name (a folder of /sys/bus/event_source/devices).  ENOENT when there is none. */
+	static Result<Pmu> find(std::string_view name);
+	/* All PMUs of this machine, sorted. */
+	static std::vector<std::string> names();
+
+	const std::string &name() const noexcept { return label; }
+	/* For perf_event_attr.type. */
+	std::uint32_t type() const noexcept { return number; }
+	const std::map<std::string, FormatField, std::less<>> &format() const noexcept { return fields; }
+	bool has_field(std::string_view field) const { return fields.find(field) != fields.end(); }
+	/* Contents of caps/<name>, if there is one. */
+	std::optional<std::string> cap(std::string_view name) const;
+	/* CPUs of cpumask, when the PMU has one: it can then be opened on those only. */
+	std::optional<std::string> cpumask() const;
+
+	/*
+	 * Is aux_head of an overwriting buffer a monotonic byte count (so that "wrapped" can be told from "not yet full"), or an
+	 * offset in the buffer, as the in-tree PMUs have it?  From caps/aux_head; offset when that is absent.
+	 */
+	bool monotonic_aux_head() const noexcept { return monotonic; }
+
+	/* An attr for this PMU: type, size, and disabled set; everything else zero. */
+	perf_event_attr attr() const noexcept;
+	/* Puts value into the config field of that name.  EINVAL when there is no such field or the value does not fit. */
+	Result<void> set(perf_event_attr &attr, std::string_view field, std::uint64_t value) const;
+
+private:
+	std::string label;
+	std::string folder;
+	std::uint32_t number = 0;
+	bool monotonic = false;
+	std::map<std::string, FormatField, std::less<>> fields;
+};
+
+} // namespace auxpmu
+
+#endif /* AUXPMU_LIB_PMU_H */

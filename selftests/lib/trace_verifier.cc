@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace_verifier.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <format>
+
+namespace auxpmu
+{
+
+static_assert(sizeof(auxpmu_record) == AUXPMU_RECORD_MIN);
+static_assert(offsetof(auxpmu_record, crc) == sizeof(auxpmu_record) - sizeof(std::uint32_t));
+
+namespace
+{
+
+constexpr std::size_t header_size = sizeof(auxpmu_record);
+constexpr std::size_t most_cpus = 8192;
+
+/* Eight tables, so that eight bytes are folded in at once. */
+constexpr auto crc_tables = [] {
+	std::array<std::array<std::uint32_t, 256>, 8> tables{};
+
+	for (std::uint32_t n = 0; n < 256; n++) {
+		std::uint32_t crc = n;
+
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? 0xedb88320u ^ (crc >> 1) : crc >> 1;
+		tables[0][n] = crc;
+	}
+	for (std::uint32_t n = 0; n < 256; n++)
+		for (std::size_t k = 1; k < 8; k++)
+			tables[k][n] = tables[0][tables[k - 1][n] & 0xff] ^ (tables[k - 1][n] >> 8);
+	return tables;
+}();
+
+std::uint64_t word_at(const std::byte *bytes) noexcept
+{
+	std::uint64_t word;
+
+	std::memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* The word a payload has at that index. */
+std::uint64_t payload_word(std::uint16_t pattern, std::uint64_t base, std::uint64_t index) noexcept
+{
+	switch (pattern) {
+	case AUXPMU_SYNTH_COUNTER:
+		return base + index;
+	case AUXPMU_SYNTH_CONSTANT:
+		return base;
+	default:
+		return auxpmu_mix64(base + index);
+	}
+}
+
+/* The loops of payload(): no branch inside, so that the compiler makes vectors of the first two. */
+template <std::uint16_t pattern>
+bool payload_matches(const std::byte *bytes, std::size_t words, std::uint64_t base) noexcept
+{
+	std::uint64_t difference = 0;
+
+	for (std::size_t i = 0; i < words; i++)
+		difference |= word_at(bytes + i * 8) ^ payload_word(pattern, base, i);
+	return difference == 0;
+}
+
+bool all_zero(std::span<const std::byte> bytes) noexcept
+{
+	const std::byte *at = bytes.data();
+	std::size_t left = bytes.size();
+	std::uint64_t sum = 0;
+
+	for (; left >= 8; left -= 8, at += 8)
+		sum |= word_at(at);
+	for (; left; left--, at++)
+		sum |= std::to_integer<std::uint64_t>(*at);
+	return sum == 0;
+}
+
+std::uint32_t header_crc(const std::byte *bytes) noexcept
+{
+	return crc32({bytes, offsetof(auxpmu_record, crc)});
+}
+
+/* Could a record begin here? */
+bool looks_like_record(std::span<const std::byte> bytes) noexcept
+{
+	auxpmu_record record;
+
+	if (bytes.size() < header_size)
+		return false;
+	std::memcpy(&record, bytes.data(), header_size);
+	return record.magic == AUXPMU_RECORD_MAGIC && record.crc == header_crc(bytes.data());
+}
+
+} // namespace
+
+std::uint32_t crc32(std::span<const std::byte> bytes) noexcept
+{
+	const std::byte *at = bytes.data();
+	std::size_t left = bytes.size();
+	std::uint32_t crc = ~std::uint32_t{0};
+
+	if constexpr (std::endian::native == std::endian::little) {
+		for (; left >= 8; left -= 8, at += 8) {
+			const std::uint64_t word = word_at(at) ^ crc;
+
+			crc = 0;
+			for (std::size_t k = 0; k < 8; k++)
+				crc ^= crc_tables[7 - k][(word >> (8 * k)) & 0xff];
+		}
+	}
+	for (; left; left--, at++)
+		crc = crc_tables[0][(crc ^ std::to_integer<std::uint32_t>(*at)) & 0xff] ^ (crc >> 8);
+	return ~crc;
+}
+
+TraceVerifier::TraceVerifier(TraceExpectation expectation)
+	: expected(expectation), newest_time(most_cpus, 0),
+	  hold(std::make_unique<std::array<std::byte, AUXPMU_RECORD_MAX>>())
+{
+	seen.reserve(expected.streams);
+	failure.reserve(512);
+}
+
+void TraceVerifier::begin_at(std::uint64_t position) noexcept
+{
+	at = position;
+}
+
+bool TraceVerifier::fail(std::string text) noexcept
+{
+	if (failure.empty())
+		failure = std::format("at position {:#x}: {}", at, text);
+	return false;
+}
+
+std::string TraceVerifier::name(const auxpmu_record &record) const
+{
+	return std::format("record of {} bytes, stream {}, seq {}, CPU {}", record.size + 0, record.stream + 0,
+		record.seq + 0, record.cpu + 0);
+}
+
+const TraceStream *TraceVerifier::find(std::uint64_t stream) const noexcept
+{
+	for (const auto &one : seen)
+		if (one.stream == stream)
+			return &one;
+	return nullptr;
+}
+
+bool TraceVerifier::zeros(std::span<const std::byte> bytes, const char *what) noexcept
+{
+	if (all_zero(bytes))
+		return true;
+	auto other = std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
+	return fail(std::format("{} has {:#04x} where it must be zero, {} bytes further on", what,
+		std::to_integer<unsigned>(*other), other - bytes.begin()));
+}
+
+bool TraceVerifier::header(const auxpmu_record &record, const std::byte *bytes) noexcept
+{
+	if (record.magic != AUXPMU_RECORD_MAGIC) [[unlikely]]
+		return fail(std::format(
+			"no record begins here: magic is {:#010x}, expected {:#010x}; the bytes are {:#018x} "
+			"{:#018x} ...",
+			record.magic + 0, AUXPMU_RECORD_MAGIC, word_at(bytes), word_at(bytes + 8)));
+	if (std::uint32_t crc = header_crc(bytes); record.crc != crc) [[unlikely]]
+		return fail(std::format("CRC of the header is {:#010x}, expected {:#010x} (as it reads: {})",
+			record.crc + 0, crc, name(record)));
+	if (record.reserved[0] || record.reserved[1]) [[unlikely]]
+		return fail(std::format("reserved words are not zero in {}", name(record)));
+	if (record.kind == AUXPMU_RECORD_PAD) {
+		if (record.size < header_size || record.size % AUXPMU_RECORD_MIN || record.seq) [[unlikely]]
+			return fail(
+				std::format("padding with size {} and seq {}: the size must be a multiple of {}, seq 0",
+					record.size + 0, record.seq + 0, AUXPMU_RECORD_MIN));
+		return true;
+	}
+	if (record.kind != AUXPMU_RECORD_START && record.kind != AUXPMU_RECORD_DATA) [[unlikely]]
+		return fail(std::format("kind is {}, which is none, in {}", record.kind + 0, name(record)));
+	if (record.size < AUXPMU_RECORD_MIN || record.size > AUXPMU_RECORD_MAX || !std::has_single_bit(record.size + 0))
+		[[unlikely]]
+		return fail(std::format("size is not a power of two from {} to {} in {}", AUXPMU_RECORD_MIN,
+			AUXPMU_RECORD_MAX, name(record)));
+	if (record.pattern > AUXPMU_SYNTH_RANDOM || !record.stream || record.cpu >= most_cpus) [[unlikely]]
+		return fail(std::format("pattern {}, stream {} or CPU {} is none", record.pattern + 0,
+			record.stream + 0, record.cpu + 0));
+	if (expected.record_size && record.size != *expected.record_size) [[unlikely]]
+		return fail(
+			std::format("size is not {}, which was asked for, in {}", *expected.record_size, name(record)));
+	if (expected.pattern && record.pattern != *expected.pattern) [[unlikely]]
+		return fail(std::format(
+			"pattern is {}, asked for was {}, in {}", record.pattern + 0, *expected.pattern, name(record)));
+	if (expected.seed && record.seed != *expected.seed) [[unlikely]]
+		return fail(std::format(
+			"seed is {:#x}, asked for was {:#x}, in {}", record.seed + 0, *expected.seed, name(record)));
+	if (expected.cpu && record.cpu != *expected.cpu) [[unlikely]]
+		return fail(std::format("CPU is not {}, which was asked for, in {}", *expected.cpu, name(record)));
+	return true;
+}
+
+bool TraceVerifier::payload(const auxpmu_record &record, const std::byte *bytes) noexcept
+{
+	const std::uint64_t base = auxpmu_record_base(record.stream, record.seq, record.seed);
+	const std::size_t words = (record.size - header_size) / 8;
+	bool same;
+
+	switch (record.pattern) {
+	case AUXPMU_SYNTH_COUNTER:
+		same = payload_matches<AUXPMU_SYNTH_COUNTER>(bytes + header_size, words, base);
+		break;
+	case AUXPMU_SYNTH_CONSTANT:
+		same = payload_matches<AUXPMU_SYNTH_CONSTANT>(bytes + header_size, words, base);
+		break;
+	default:
+		same = payload_matches<AUXPMU_SYNTH_RANDOM>(bytes + header_size, words, base);
+	}
+	if (same) [[likely]]
+		return true;
+	for (std::size_t i = 0; i < words; i++) {
+		std::uint64_t want = payload_word(record.pattern, base, i);
+		std::uint64_t got = word_at(bytes + header_size + i * 8);
+
+		if (got != want)
+			return fail(std::format(
+				"payload word {} (byte {} of the record) is {:#018x}, expected {:#018x}, in {}", i,
+				header_size + i * 8, got, want, name(record)));
+	}
+	return false;
+}
+
+TraceStream *TraceVerifier::stream_of(const auxpmu_record &record) noexcept
+{
+	if (current && current->stream == record.stream) [[likely]]
+		return current;
+	for (auto &one : seen)
+		if (one.stream == record.stream)
+			return current = &one;
+	if (seen.size() == seen.capacity()) {
+		fail(std::format("more than {} streams: {}", seen.size(), name(record)));
+		return nullptr;
+	}
+	TraceStream fresh;
+	fresh.stream = record.stream;
+	fresh.parent = record.parent;
+	fresh.record_size = record.size;
+	fresh.seed = record.seed;
+	fresh.pattern = record.pattern;
+	fresh.first_seq = fresh.next_seq = expected.any_first ? record.seq : 0;
+	seen.push_back(fresh);
+	return current = &seen.back();
+}
+
+bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
+{
+	TraceStream *stream = stream_of(record);
+
+	if (!stream)
+		return false;
+	if (record.size != stream->record_size || record.seed != stream->seed || record.pattern != stream->pattern ||
+		record.parent != stream->parent) [[unlikely]]
+		return fail(std::format(
+			"size, seed, pattern or parent ({}) differ from those of the stream's first record in {}",
+			record.parent + 0, name(record)));
+	if (record.seq < stream->next_seq) [[unlikely]]
+		return fail(std::format("seq goes back: {} was expected next in {}: delivered twice, or out of order",
+			stream->next_seq, name(record)));
+	if (record.seq > stream->next_seq) [[unlikely]] {
+		std::uint64_t gap = record.seq - stream->next_seq;
+
+		if (!expected.gaps_allowed)
+			return fail(std::format("{} records ({} bytes) are missing: seq {} was expected next in {}",
+				gap, gap * record.size, stream->next_seq, name(record)));
+		stream->lost += gap;
+		sums.lost += gap;
+		sums.lost_bytes += gap * record.size;
+	}
+	if (record.seq == 0 && record.kind != AUXPMU_RECORD_START) [[unlikely]]
+		return fail(std::format("a stream begins with something other than a START record: {}", name(record)));
+	if (record.time < newest_time[record.cpu]) [[unlikely]]
+		return fail(std::format("time goes back on CPU {} from {} to {} ns in {}", record.cpu + 0,
+			newest_time[record.cpu], record.time + 0, name(record)));
+	newest_time[record.cpu] = record.time;
+	stream->next_seq = record.seq + 1;
+	stream->records++;
+	stream->bytes += record.size;
+	stream->starts += record.kind == AUXPMU_RECORD_START;
+	sums.records++;
+	sums.record_bytes += record.size;
+	sums.starts += record.kind == AUXPMU_RECORD_START;
+	return true;
+}
+
+bool TraceVerifier::record(const std::byte *bytes) noexcept
+{
+	auxpmu_record record;
+
+	std::memcpy(&record, bytes, header_size);
+	return payload(record, bytes) && sequence(record);
+}
+
+bool TraceVerifier::feed(std::span<const std::byte> bytes) noexcept
+{
+	if (!ok())
+		return false;
+	sums.bytes += bytes.size();
+	while (!bytes.empty()) {
+		if (pad_left) {
+			auto part = bytes.first(std::min<std::uint64_t>(pad_left, bytes.size()));
+
+			if (!zeros(part, "padding"))
+				return false;
+			pad_left -= part.size();
+			sums.pad_bytes += part.size();
+			at += part.size();
+			bytes = bytes.subspan(part.size());
+			continue;
+		}
+		/* In front of a padding record there may be zeros up to a multiple of 64; anything else starts at one. */
+		if (std::size_t off = at % AUXPMU_RECORD_MIN; !held && off && bytes[0] == std::byte{0}) {
+			auto part = bytes.first(std::min(AUXPMU_RECORD_MIN - off, bytes.size()));
+
+			if (!zeros(part, "stretch in front of padding"))
+				return false;
+			sums.pad_bytes += part.size();
+			at += part.size();
+			bytes = bytes.subspan(part.size());
+			continue;
+		}
+
+		/* A header, from the pieces or where it lies. */
+		auto take_into_hold = [&](std::size_t until) {
+			std::size_t part = std::min(until - held, bytes.size());
+
+			std::memcpy(hold->data() + held, bytes.data(), part);
+			held += part;
+			bytes = bytes.subspan(part);
+			return held == until;
+		};
+		if ((held || bytes.size() < header_size) && held < header_size && !take_into_hold(header_size))
+			return true;
+		const std::byte *where = held ? hold->data() : bytes.data();
+		auxpmu_record next;
+		std::memcpy(&next, where, header_size);
+		if (!header(next, where))
+			return false;
+		if (next.kind == AUXPMU_RECORD_PAD) {
+			at += header_size;
+			if (!held)
+				bytes = bytes.subspan(header_size);
+			held = 0;
+			pad_left = next.size - header_size;
+			sums.pad_bytes += header_size;
+			continue;
+		}
+
+		/* The whole of it, the same way. */
+		if ((held || bytes.size() < next.size) && !take_into_hold(next.size))
+			return true;
+		if (!record(held ? hold->data() : bytes.data()))
+			return false;
+		at += next.size;
+		if (!held)
+			bytes = bytes.subspan(next.size);
+		held = 0;
+	}
+	return true;
+}
+
+bool TraceVerifier::complete() noexcept
+{
+	if (!ok())
+		return false;
+	if (held)
+		return fail(std::format("the trace ends in the middle of a record, after {} bytes of it", held));
+	if (pad_left)
+		return fail(std::format("the trace ends in the middle of padding, {} bytes before its end", pad_left));
+	return true;
+}
+
+bool TraceVerifier::snapshot(const Snapshot &shot) noexcept
+{
+	if (!ok())
+		return false;
+	const Spans &spans = shot.spans;
+	expected.any_first = true;
+	at = shot.certain ? shot.from : 0;
+
+	/* An offset in the snapshot, as a stretch of at most a header's length that does not wrap. */
+	std::array<std::byte, header_size> joined;
+	auto header_at = [&](std::size_t offset) -> std::span<const std::byte> {
+		if (offset >= spans.first.size())
+			return spans.second.subspan(offset - spans.first.size());
+		auto part = spans.first.subspan(offset);
+		if (part.size() >= header_size)
+			return part;
+		auto more = spans.second.first(std::min(header_size - part.size(), spans.second.size()));
+		std::copy(part.begin(), part.end(), joined.begin());
+		std::copy(more.begin(), more.end(), joined.begin() + static_cast<std::ptrdiff_t>(part.size()));
+		return {joined.data(), part.size() + more.size()};
+	};
+
+	std::size_t skip = (AUXPMU_RECORD_MIN - at % AUXPMU_RECORD_MIN) % AUXPMU_RECORD_MIN;
+	while (skip < spans.size() && !looks_like_record(header_at(skip)))
+		skip += AUXPMU_RECORD_MIN;
+	if (spans.size() && skip >= spans.size())
+		return fail(std::format("no record in the {} bytes of the buffer", spans.size()));
+
+	Spans rest{spans.first.subspan(std::min(skip, spans.first.size())),
+		spans.second.subspan(skip > spans.first.size() ? skip - spans.first.size() : 0)};
+	if (skip) {
+		auxpmu_record oldest;
+		bool wrapped = shot.wrapped || !shot.certain;
+		auto zero = all_zero(spans.first.first(std::min(skip, spans.first.size()))) &&
+			    all_zero(spans.second.first(skip > spans.first.size() ? skip - spans.first.size() : 0));
+
+		std::memcpy(&oldest, header_at(skip).data(), header_size);
+		std::uint32_t most = expected.record_size.value_or(
+			oldest.kind == AUXPMU_RECORD_PAD ? AUXPMU_RECORD_MAX : oldest.size + 0);
+		if (!zero && (!wrapped || skip >= most))
+			return fail(std::format(
+				"the oldest whole record lies {} bytes further on: more is in front of it than the "
+				"rest of one overwritten record",
+				skip));
+		sums.skipped = skip;
+		at += skip;
+	}
+	return feed(rest) && complete();
+}
+
+} // namespace auxpmu

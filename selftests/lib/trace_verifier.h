@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * TraceVerifier: reads the trace of the synthetic PMU (its format: uapi/auxpmu.h) and proves every byte of it.
+ *
+ * Magic, size, kind, CRC and reserved words of each header, each word of each payload, the zeros of padding, sequence
+ * numbers without gap, repetition or step back for each stream, time that never goes back on one CPU.  What is not as it
+ * must be is described by the first difference, with its position.  After that the verifier takes nothing more.
+ *
+ * Fed with the bytes in the order they were written, in pieces of any size.  Allocates in its constructor, and for error().
+ */
+#ifndef AUXPMU_LIB_TRACE_VERIFIER_H
+#define AUXPMU_LIB_TRACE_VERIFIER_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "../../uapi/auxpmu.h"
+
+#include "aux_ring.h"
+
+namespace auxpmu
+{
+
+/* What a trace has to look like; what is left empty is not asked for. */
+struct TraceExpectation {
+	std::optional<std::uint32_t> record_size; /* bytes */
+	std::optional<std::uint16_t> pattern;     /* enum auxpmu_synth_pattern */
+	std::optional<std::uint32_t> seed;
+	std::optional<std::uint32_t> cpu;
+	bool gaps_allowed = false; /* lost records are counted instead of being an error */
+	bool any_first = false;    /* a stream may begin with any sequence number, not only 0 */
+	std::size_t streams = 64;  /* more than that many are an error */
+};
+
+/* What has been verified of one stream. */
+struct TraceStream {
+	std::uint64_t stream = 0;
+	std::uint64_t parent = 0;
+	std::uint64_t first_seq = 0;
+	std::uint64_t next_seq = 0; /* of the record after the newest */
+	std::uint64_t records = 0;
+	std::uint64_t starts = 0; /* of those, AUXPMU_RECORD_START */
+	std::uint64_t lost = 0;   /* records missing in gaps */
+	std::uint64_t bytes = 0;
+	std::uint32_t record_size = 0;
+	std::uint32_t seed = 0;
+	std::uint16_t pattern = 0;
+};
+
+/* Sums over all streams. */
+struct TraceTotals {
+	std::uint64_t bytes = 0;   /* all that was fed */
+	std::uint64_t records = 0; /* padding is none */
+	std::uint64_t starts = 0;
+	std::uint64_t record_bytes = 0;
+	std::uint64_t pad_bytes = 0;  /* zeros up to the next multiple of 64, and AUXPMU_RECORD_PAD with its payload */
+	std::uint64_t lost = 0;       /* records */
+	std::uint64_t lost_bytes = 0; /* the same in bytes */
+	std::uint64_t skipped = 0; /* snapshot(): the rest of an overwritten record in front of the oldest whole one */
+};
+
+class TraceVerifier
+{
+public:
+	explicit TraceVerifier(TraceExpectation expectation = {});
+
+	/* The position (aux_head's count) of the first byte that will be fed; 0 unless told.  Before the first feed() only. */
+	void begin_at(std::uint64_t position) noexcept;
+
+	/* The next bytes.  False when they, or any before them, are wrong. */
+	bool feed(std::span<const std::byte> bytes) noexcept;
+	bool feed(const Spans &spans) noexcept { return feed(spans.first) && feed(spans.second); }
+
+	/* Was the last record whole?  To be asked when everything that was handed over has been fed. */
+	bool complete() noexcept;
+
+	/*
+	 * An overwriting buffer, while the event is disabled: from the oldest whole record to the newest, which has to end
+	 * exactly at aux_head.  In front of the oldest may lie the rest of one record, and zeros of padding, nothing else.
+	 * Streams may begin with any sequence number.  Once for each verifier.
+	 */
+	bool snapshot(const Snapshot &shot) noexcept;
+
+	bool ok() const noexcept { return failure.empty(); }
+	/* The first difference, for people; empty while there is none. */
+	const std::string &error() const noexcept { return failure; }
+
+	const TraceTotals &totals() const noexcept { return sums; }
+	/* In the order they were first seen. */
+	std::span<const TraceStream> streams() const noexcept { return seen; }
+	/* Nothing when no record of it was seen. */
+	const TraceStream *find(std::uint64_t stream) const noexcept;
+	/* Position behind the last byte fed. */
+	std::uint64_t position() const noexcept { return at + held; }
+
+private:
+	bool fail(std::string text) noexcept;
+	bool header(const auxpmu_record &record, const std::byte *bytes) noexcept;
+	bool record(const std::byte *bytes) noexcept;
+	bool payload(const auxpmu_record &record, const std::byte *bytes) noexcept;
+	bool sequence(const auxpmu_record &record) noexcept;
+	bool zeros(std::span<const std::byte> bytes, const char *what) noexcept;
+	TraceStream *stream_of(const auxpmu_record &record) noexcept;
+	std::string name(const auxpmu_record &record) const;
+
+	TraceExpectation expected;
+	TraceTotals sums;
+	std::vector<TraceStream> seen;
+	TraceStream *current = nullptr;
+	std::vector<std::uint64_t> newest_time; /* by CPU */
+	std::uint64_t at = 0;                   /* position of the next byte to be verified */
+	std::uint64_t pad_left = 0;             /* bytes of a padding record's payload still to come */
+	std::size_t held = 0;                   /* bytes in "hold": the beginning of a record not yet whole */
+	std::unique_ptr<std::array<std::byte, AUXPMU_RECORD_MAX>> hold;
+	std::string failure;
+};
+
+/* CRC-32 of IEEE 802.3, as zlib's crc32() of the same bytes. */
+std::uint32_t crc32(std::span<const std::byte> bytes) noexcept;
+
+} // namespace auxpmu
+
+#endif /* AUXPMU_LIB_TRACE_VERIFIER_H */
