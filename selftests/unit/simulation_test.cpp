@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A trace unit that obeys its windows, a consumer that reads when it likes, and the buffer between them, cell by cell:
+// what is read is what was written, and who has read everything can always get more.
+#include "window_oracle.h"
+
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <iostream>
+
+using namespace unit;
+
+namespace
+{
+
+struct Cell {
+	std::uint64_t position = ~std::uint64_t{0};
+	std::uint64_t sequence = 0; // of the data byte; 0 is padding
+	bool unread = false;
+};
+
+struct Tally {
+	std::uint64_t windows = 0, written = 0, padded = 0, full = 0, laps = 0, stranded = 0;
+};
+
+struct Broken : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+class Simulation
+{
+public:
+	Simulation(const Layout &layout, const Rules &rules, Random &random, Tally &tally)
+		: layout_(layout), rules_(rules), map_(layout), random_(random), tally_(tally), cells_(layout.bytes())
+	{
+	}
+	bool valid() const { return !auxpmu_window_rules_valid(&rules_, map_.get()); }
+
+	// Full trace: one perf transaction after the other, a few windows in each.
+	void trace(int transactions)
+	{
+		while (transactions--) {
+			if (pick(random_, 0, 2))
+				consume();
+			// What perf_aux_output_begin() says.
+			auto space = head_ - tail_ < size() ? (tail_ - head_ - 1) % size() : 0;
+			const auto begin = head_;
+			const auto wakeup = pick(random_, 0, 3) ? head_ + pick(random_, 0, size()) : 0;
+			for (auto windows = pick(random_, 1, 3); windows-- && space;) {
+				const auto before = head_;
+				if (!one_window({head_, space, wakeup, false}))
+					break;
+				const auto used = head_ - before;
+				must(used <= space + (rules_.granule != 0), "wrote more than there is space");
+				space -= std::min(used, space);
+			}
+			for (auto position = std::max(begin, tail_); position < head_; ++position)
+				cell(position).unread = true;
+		}
+		while (tail_ != head_)
+			consume();
+		must(read_ == sequence_, "not everything that was written was read");
+		tally_.laps += head_ / size();
+	}
+
+	// Flight recorder: nobody reads, until somebody takes a snapshot.
+	void record(int windows)
+	{
+		while (windows--) {
+			must(one_window({head_, pick(random_, 0, size() - 1), 0, true}), "a flight recorder is full");
+			for (auto position = head_ - std::min(head_, size()); position < head_; ++position)
+				must(cell(position).position == position, "the snapshot has a hole");
+		}
+		tally_.laps += head_ / size();
+	}
+
+private:
+	std::uint64_t size() const { return cells_.size(); }
+	Cell &cell(std::uint64_t position) { return cells_[position % size()]; }
+
+	void must(bool truth, const char *what) const
+	{
+		if (!truth)
+			throw Broken(std::string(what) + "; " + text(rules_) + "; " + layout_.text() + "; head " +
+				     std::to_string(head_) + " tail " + std::to_string(tail_));
+	}
+	void write(std::uint64_t position, std::uint64_t sequence)
+	{
+		must(!cell(position).unread, "an unread byte is overwritten");
+		cell(position).position = position;
+		cell(position).sequence = sequence;
+	}
+	void consume()
+	{
+		const auto until = tail_ + (pick(random_, 0, 3) ? pick(random_, 0, head_ - tail_) : head_ - tail_);
+		for (; tail_ < until; ++tail_) {
+			if (!cell(tail_).unread)
+				break; // written, but not handed over yet: aux_head does not say so
+			must(cell(tail_).position == tail_, "another byte is read than was written");
+			if (cell(tail_).sequence) {
+				must(cell(tail_).sequence == read_ + 1, "a byte is lost or read twice");
+				++read_;
+			}
+			cell(tail_).unread = false;
+		}
+	}
+
+	bool one_window(const Request &request)
+	{
+		const auto window = auxpmu_window_next(map_.get(), &rules_, &request);
+		if (window.full) {
+			++tally_.full;
+			if (head_ == tail_ && request.space == size() - 1)
+				strand();
+			return false;
+		}
+		++tally_.windows;
+		must(window.from >= head_ && window.from < window.irq && window.irq <= window.to, "no window");
+		for (; head_ < window.from; ++head_, ++tally_.padded)
+			write(head_, 0);
+
+		// It runs until it has interrupted and somebody stopped it, or to the limit and a little over, or
+		// somebody wants it to stop anywhere in between.
+		const bool endless = window.to == AUXPMU_NO_LIMIT;
+		const auto limit = endless ? head_ + 3 * size() : window.to;
+		std::uint64_t stop = limit, over = 0;
+		switch (pick(random_, 0, 3)) {
+		case 0:
+			stop = head_ + pick(random_, 0, (limit - head_) / rules_.unit) * rules_.unit;
+			break;
+		case 1:
+			if (!endless)
+				stop = window.irq + pick(random_, 0, (limit - window.irq) / rules_.unit) * rules_.unit;
+			break;
+		default:
+			over = pick(random_, 0, rules_.spare);
+		}
+		const auto from = head_;
+		while (head_ < stop) {
+			must(!rules_.contiguous || same_chunk(from, head_), "left the chunk");
+			write(head_++, ++sequence_);
+			++tally_.written;
+			if (pick(random_, 0, 63) == 0)
+				consume_some(request);
+		}
+		// What it writes behind the limit counts if it is whole, and is garbage otherwise.
+		const auto whole = request.overwrite || pick(random_, 0, 1) ? over / rules_.unit * rules_.unit : 0;
+		for (std::uint64_t byte = 0; byte < (request.overwrite ? whole : over); ++byte) {
+			must(!rules_.contiguous || same_chunk(from, stop + byte), "left the chunk behind the limit");
+			write(stop + byte, byte < whole ? ++sequence_ : 0);
+		}
+		head_ += whole;
+		return true;
+	}
+	void consume_some(const Request &request)
+	{
+		if (!request.overwrite)
+			consume();
+	}
+	bool same_chunk(std::uint64_t a, std::uint64_t b) const
+	{
+		return a / size() == b / size() &&
+		       auxpmu_chunk_index(map_.get(), a % size()) == auxpmu_chunk_index(map_.get(), b % size());
+	}
+	// Nothing to read and no room to write. window.h promises that not of every head: a unit stopped in mid-window may
+	// leave one it could not start at.
+	void strand()
+	{
+		const auto step = rules_.granule ? rules_.unit : std::min(rules_.unit, rules_.end_align);
+		must(head_ % rules_.start_align || head_ % step, "stuck with an empty buffer");
+		++tally_.stranded;
+		while (head_ % rules_.start_align || head_ % step) {
+			write(head_, 0);
+			cell(head_).unread = false;
+			tail_ = ++head_;
+		}
+	}
+
+	Layout layout_;
+	Rules rules_;
+	Map map_;
+	Random &random_;
+	Tally &tally_;
+	std::vector<Cell> cells_;
+	std::uint64_t head_ = 0, tail_ = 0;
+	std::uint64_t sequence_ = 0, read_ = 0;
+};
+
+enum Kind { REGIONS, CONTIGUOUS, ANYWHERE };
+
+Rules rules_of(Kind kind, Random &random, u32 page, u32 size)
+{
+	auto power = [&](u32 most) {
+		return 1U << pick(random, 0, std::bit_width(most) - 1);
+	};
+	Rules rules{power(page), power(page), 1, 0, 0, kind == CONTIGUOUS};
+	if (kind == REGIONS) {
+		rules.granule = page * power(size / page);
+		rules.unit = power(page);
+	} else {
+		rules.unit = pick(random, 0, 1) ? power(rules.end_align) : rules.end_align * (u32)pick(random, 1, 6);
+	}
+	if (pick(random, 0, 1))
+		rules.spare = static_cast<u32>(pick(random, 0, page));
+	return rules;
+}
+
+Tally simulate(Kind kind, bool overwrite, int simulations)
+{
+	Tally tally;
+	Random random(8 + kind);
+	while (simulations) {
+		const auto layout = random_layout(
+			random, static_cast<unsigned>(pick(random, 3, 6)), std::uint64_t{1} << pick(random, 0, 5), 5);
+		const auto rules =
+			rules_of(kind, random, static_cast<u32>(layout.page()), static_cast<u32>(layout.bytes()));
+		Simulation simulation(layout, rules, random, tally);
+		if (!simulation.valid())
+			continue;
+		--simulations;
+		try {
+			if (overwrite)
+				simulation.record(60);
+			else
+				simulation.trace(150);
+		} catch (const Broken &broken) {
+			FAIL(broken.what());
+		}
+	}
+	std::cout << "# simulated: " << tally.windows << " windows, " << tally.written << " bytes in " << tally.laps
+		  << " laps, " << tally.padded << " padded, " << tally.full << " times full, " << tally.stranded
+		  << " times stranded where a stop left the head\n";
+	return tally;
+}
+
+} // namespace
+
+TEST_CASE("hardware that stops at region ends loses nothing and never waits for a consumer who has read everything")
+{
+	const auto tally = simulate(REGIONS, false, 400);
+	CHECK(tally.laps > 400);
+}
+
+TEST_CASE("hardware that needs one contiguous window at a time loses nothing and never waits for nothing")
+{
+	const auto tally = simulate(CONTIGUOUS, false, 400);
+	CHECK(tally.laps > 400);
+}
+
+TEST_CASE("hardware that writes anywhere loses nothing and never waits for nothing")
+{
+	const auto tally = simulate(ANYWHERE, false, 400);
+	CHECK(tally.laps > 400);
+}
+
+TEST_CASE("a flight recorder holds the newest bytes, all of them, whenever one looks")
+{
+	for (auto kind : {REGIONS, CONTIGUOUS, ANYWHERE}) {
+		const auto tally = simulate(kind, true, 100);
+		CHECK(tally.laps > 100);
+	}
+}
