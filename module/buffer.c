@@ -242,18 +242,21 @@ void auxpmu_buffer_free(void *aux)
 	module_put(THIS_MODULE);
 }
 
+/* A chunk is no larger than a buffer, which the core keeps below 2^32 pages. */
+#define CHUNK_ORDERS	32
+
 static void show_orders(struct seq_file *seq, const struct auxpmu_chunks *chunks)
 {
-	u32 count[MAX_PAGE_ORDER + 1] = {};
+	u32 count[CHUNK_ORDERS] = {};
 	const char *comma = "";
 	unsigned int order;
 	u32 n;
 
 	for (n = 0; n < chunks->nr; n++) {
 		order = get_order(auxpmu_chunk_nth(chunks, n).length);
-		count[min_t(unsigned int, order, MAX_PAGE_ORDER)]++;
+		count[order]++;
 	}
-	for (order = 0; order <= MAX_PAGE_ORDER; order++) {
+	for (order = 0; order < CHUNK_ORDERS; order++) {
 		if (!count[order])
 			continue;
 		seq_printf(seq, "%s%u:%u", comma, order, count[order]);

@@ -14,6 +14,7 @@
 #include <linux/crc32.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
+#include <linux/irq_work.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
@@ -555,6 +556,11 @@ static void emit_here(void *data)
 		emit->ret = emit->done < emit->bytes ? -ENOSPC : 0;
 	}
 	auxpmu_session_give(session);
+	/*
+	 * The core disables an event whose buffer is full in an irq_work.  It is run before emit
+	 * returns, or the caller could ENABLE an event that is only then disabled.
+	 */
+	irq_work_run();
 }
 
 static int emit_on(int cpu, u64 bytes)

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "fixture.h"
+
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <format>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace auxpmu::test
+{
+
+namespace
+{
+
+constexpr auto patience = std::chrono::seconds(30);
+
+const char *const output_names[] = {"scatter", "window", "copy"};
+
+} // namespace
+
+Options &options()
+{
+	static Options all;
+
+	return all;
+}
+
+const Pmu &pmu()
+{
+	static Pmu found = Pmu::find(options().pmu).value();
+
+	return found;
+}
+
+bool synthetic()
+{
+	return pmu().has_field("manual") && pmu().has_field("seed") && pmu().has_field("record");
+}
+
+std::string describe(const Setup &setup)
+{
+	return std::format("{} output, records of {} bytes, pattern {}, pages {}, AUX area {} KiB ({}), watermark {}, "
+			   "pid {}, CPU {}",
+		output_names[setup.output], setup.record, setup.pattern, setup.pages, setup.aux_bytes / KiB,
+		setup.mode == AuxMode::overwrite ? "overwrite" : "full trace", setup.watermark, setup.target.pid,
+		setup.target.cpu);
+}
+
+perf_event_attr make_attr(const Setup &setup)
+{
+	perf_event_attr attr = pmu().attr();
+
+	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr.sample_id_all = 1;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr.aux_watermark = setup.watermark;
+	attr.inherit = setup.inherit;
+	attr.enable_on_exec = setup.enable_on_exec;
+	attr.exclude_kernel = setup.exclude_kernel;
+	if (!synthetic())
+		return attr;
+	pmu().set(attr, "output", setup.output).value();
+	pmu().set(attr, "record", static_cast<unsigned>(std::countr_zero(setup.record / AUXPMU_RECORD_MIN))).value();
+	pmu().set(attr, "pattern", setup.pattern).value();
+	pmu().set(attr, "pages", setup.pages).value();
+	pmu().set(attr, "seed", setup.seed).value();
+	pmu().set(attr, "manual", setup.manual).value();
+	pmu().set(attr, "rate", setup.rate).value();
+	return attr;
+}
+
+TraceExpectation make_expectation(const Setup &setup)
+{
+	TraceExpectation expectation;
+
+	expectation.record_size = setup.record;
+	expectation.pattern = static_cast<std::uint16_t>(setup.pattern);
+	expectation.seed = setup.seed;
+	if (setup.target.cpu >= 0)
+		expectation.cpu = static_cast<std::uint32_t>(setup.target.cpu);
+	return expectation;
+}
+
+Emitter &emitter()
+{
+	static Emitter one = Emitter::open(options().pmu).value();
+
+	return one;
+}
+
+Statistics statistics()
+{
+	return Statistics::read(options().pmu).value();
+}
+
+std::vector<BufferLine> buffers()
+{
+	return BufferLine::read(options().pmu).value();
+}
+
+void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (::sched_setaffinity(0, sizeof(set), &set))
+		SKIP("there is no CPU " << cpu);
+}
+
+int cpus()
+{
+	return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void wait_until(const char *what, const std::function<bool()> &condition)
+{
+	auto end = std::chrono::steady_clock::now() + patience;
+
+	while (!condition()) {
+		if (std::chrono::steady_clock::now() > end)
+			throw std::runtime_error(std::format("waited {} s in vain: {}", patience.count(), what));
+		std::this_thread::sleep_for(std::chrono::microseconds(200));
+	}
+}
+
+void need_synthetic()
+{
+	if (!synthetic())
+		SKIP(options().pmu << " is not a synthetic PMU: its trace can be neither asked for nor verified");
+}
+
+Tracer::Tracer(const Setup &wanted)
+	: setup(wanted), event(Event::open(make_attr(wanted), wanted.target).value()),
+	  data(DataRing::map(event, wanted.data_bytes, wanted.data_access).value()),
+	  aux(AuxRing::map(data, event, wanted.aux_bytes, wanted.mode, pmu().monotonic_aux_head()).value()),
+	  verifier(make_expectation(wanted)), first_head(aux.head())
+{
+	if (synthetic())
+		before = statistics();
+	verifier.begin_at(wanted.mode == AuxMode::full_trace ? first_head : 0);
+}
+
+Tracer open_or_skip(const Setup &setup)
+{
+	auto attr = make_attr(setup);
+	auto event = Event::open(attr, setup.target);
+
+	if (!event && !synthetic() &&
+		(event.error().code == EINVAL || event.error().code == EOPNOTSUPP || event.error().code == ENODEV ||
+			event.error().code == EBUSY))
+		SKIP("cannot be opened: " << event.error().text);
+	if (event && !synthetic()) {
+		auto data = DataRing::map(*event, setup.data_bytes, setup.data_access);
+		if (data) {
+			auto aux = AuxRing::map(*data, *event, setup.aux_bytes, setup.mode);
+
+			if (!aux)
+				SKIP("cannot be mapped: " << aux.error().text);
+		}
+	}
+	if (event)
+		event->close();
+	return Tracer(setup);
+}
+
+Emitter::Outcome Tracer::emit(std::uint64_t bytes, int cpu)
+{
+	return emitter().emit(cpu >= 0 ? cpu : setup.target.cpu, bytes);
+}
+
+void Tracer::emit_all(std::uint64_t bytes, int cpu)
+{
+	auto outcome = emit(bytes, cpu);
+
+	if (outcome.error)
+		throw std::runtime_error(std::format("emit of {} bytes stopped after {}: {}; {}", bytes, outcome.bytes,
+			std::strerror(outcome.error), describe(setup)));
+}
+
+void Tracer::produce(std::uint64_t bytes)
+{
+	if (synthetic()) {
+		emit_all(bytes);
+		return;
+	}
+	auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+	volatile std::uint64_t busy = 0;
+	while (std::chrono::steady_clock::now() < end)
+		busy = busy + 1;
+}
+
+std::uint64_t Tracer::drain()
+{
+	std::uint64_t taken = 0;
+
+	if (setup.mode == AuxMode::full_trace && aux) {
+		Spans spans = aux.readable();
+
+		taken = spans.size();
+		if (synthetic())
+			verifier.feed(spans);
+		aux.consume(taken);
+	}
+	data.drain([this](const RecordView &view) {
+		Record record = decode(view, event.attr());
+
+		if (auto *one = std::get_if<AuxRecord>(&record)) {
+			tally.aux_records++;
+			tally.aux_bytes += one->size;
+			tally.truncated += one->truncated();
+			tally.partial += one->partial();
+			tally.overwrite += one->overwrite();
+			tally.empty += !one->size && !one->truncated() && !one->partial() && !one->collision();
+			tally.last_offset = one->offset;
+			tally.largest = std::max(tally.largest, one->size);
+		} else if (std::holds_alternative<ItraceStartRecord>(record)) {
+			tally.itrace_starts++;
+		} else if (auto *lost = std::get_if<LostRecord>(&record)) {
+			tally.lost += lost->lost;
+		}
+	});
+	return taken;
+}
+
+std::uint64_t Tracer::pump(std::uint64_t bytes, std::uint64_t piece, int cpu)
+{
+	std::uint64_t stops = 0;
+	bool stuck = false;
+
+	while (bytes && verifier.ok()) {
+		auto outcome = emit(std::min(bytes, piece), cpu);
+
+		if (outcome.error && outcome.error != ENOSPC && outcome.error != ENXIO)
+			throw std::runtime_error(std::format("emit: {}", std::strerror(outcome.error)));
+		bytes -= std::min(bytes, outcome.bytes);
+		std::uint64_t taken = drain();
+		if (outcome.error || outcome.bytes == 0) {
+			/* Once is right: the piece before may have filled the buffer to its end. */
+			if (!outcome.bytes && !taken && std::exchange(stuck, true))
+				throw std::runtime_error(std::format(
+					"neither trace nor room for any: aux_head {:#x}, aux_tail {:#x}; {}",
+					aux.head(), aux.tail(), describe(setup)));
+			stops++;
+			wait_until("the full buffer's event to be off", [this] { return off(); });
+			drain();
+			enable();
+		} else {
+			stuck = false;
+		}
+	}
+	return stops;
+}
+
+bool Tracer::off()
+{
+	auto first = event.times().value();
+	auto second = event.times().value();
+
+	return first.enabled == second.enabled;
+}
+
+void Tracer::remap()
+{
+	aux.unmap();
+	aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode, pmu().monotonic_aux_head()).value();
+}
+
+void Tracer::check_full()
+{
+	/* All but the last trace records would be missing a record in the data ring, were it too small. */
+	CHECK(tally.lost == 0);
+	CHECK(tally.aux_bytes == aux.head() - first_head);
+	CHECK(aux.head() == aux.tail());
+	CHECK(tally.overwrite == 0);
+	CHECK(tally.empty == 0);
+	if (!synthetic())
+		return;
+	INFO(verifier.error());
+	CHECK(verifier.complete());
+	CHECK(verifier.totals().bytes == aux.head() - first_head);
+}
+
+void Tracer::check_overwrite()
+{
+	Snapshot shot = aux.snapshot();
+
+	CHECK(tally.lost == 0);
+	CHECK(tally.overwrite == tally.aux_records);
+	CHECK(tally.empty == 0);
+	CHECK(tally.truncated == 0);
+	CHECK(tally.largest <= setup.aux_bytes);
+	if (tally.aux_records)
+		CHECK(tally.last_offset == shot.to);
+	if (!synthetic())
+		return;
+	verifier.snapshot(shot);
+	INFO(verifier.error());
+	CHECK(verifier.ok());
+}
+
+void Tracer::check_statistics()
+{
+	Statistics delta = statistics().since(*before);
+	const TraceTotals &totals = verifier.totals();
+	std::uint64_t written = aux.head() - (setup.mode == AuxMode::full_trace ? first_head : 0);
+
+	INFO("statistics: " << delta.text());
+	CHECK(delta["produced"] + delta["padded"] == delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
+	CHECK(delta["committed"] == written);
+	CHECK(delta["begins"] == delta["ends"]);
+	CHECK(delta["foreign"] == 0);
+	CHECK(delta["overruns"] == 0);
+	CHECK(delta["truncations"] == tally.truncated);
+	if (setup.mode == AuxMode::full_trace) {
+		CHECK(delta["produced"] == totals.record_bytes + delta["lost_unit"] + delta["lost_space"]);
+		CHECK(delta["lost_unit"] + delta["lost_space"] == totals.lost_bytes);
+		CHECK(delta["padded"] == totals.pad_bytes);
+		CHECK(delta["overwritten"] == 0);
+		CHECK(delta["wraps"] == aux.head() / aux.size() - first_head / aux.size());
+	} else {
+		std::uint64_t made = 0;
+
+		for (const auto &stream : verifier.streams())
+			made += stream.next_seq * stream.record_size;
+		if (verifier.streams().size() == 1)
+			CHECK(delta["produced"] == made);
+		CHECK(delta["overwritten"] == (written > aux.size() ? written - aux.size() : 0));
+	}
+}
+
+void Tracer::finish_without_statistics()
+{
+	INFO(describe(setup));
+	disable();
+	drain();
+	if (setup.mode == AuxMode::full_trace)
+		check_full();
+	else
+		check_overwrite();
+}
+
+void Tracer::finish()
+{
+	finish_without_statistics();
+	INFO(describe(setup));
+	if (before)
+		check_statistics();
+}
+
+pid_t spawn(const std::function<bool()> &body)
+{
+	std::fflush(nullptr);
+	pid_t child = ::fork();
+
+	if (child < 0)
+		throw std::runtime_error(std::format("fork: {}", std::strerror(errno)));
+	if (child)
+		return child;
+	bool good = false;
+	try {
+		good = body();
+	} catch (const std::exception &failure) {
+		std::printf("# child: %s\n", failure.what());
+	} catch (...) {
+		std::printf("# child: an assertion of its own\n");
+	}
+	std::fflush(nullptr);
+	::_exit(good ? 0 : 1);
+}
+
+bool succeeded(pid_t child)
+{
+	int status = 0;
+
+	return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+KernelLog::KernelLog() : file(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+{
+	if (file)
+		::lseek(file.get(), 0, SEEK_END);
+}
+
+std::vector<std::string> KernelLog::lines()
+{
+	std::vector<std::string> found;
+	char line[8192];
+
+	while (file) {
+		ssize_t n = ::read(file.get(), line, sizeof(line));
+
+		if (n < 0 && errno == EPIPE)
+			continue; /* the log overtook us: go on with the oldest there is */
+		if (n <= 0)
+			break;
+		std::string text(line, static_cast<std::size_t>(n));
+		auto semicolon = text.find(';');
+		auto newline = text.find('\n');
+		found.push_back(text.substr(semicolon + 1, newline - semicolon - 1));
+	}
+	return found;
+}
+
+bool KernelLog::says(std::string_view text)
+{
+	for (const auto &line : lines())
+		if (line.find(text) != std::string::npos)
+			return true;
+	return false;
+}
+
+} // namespace auxpmu::test

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the contract tests share: the options of the run, a Tracer that records, verifies and keeps the books of one event,
+ * and ways to wait for something to become so.
+ */
+#ifndef AUXPMU_TESTS_FIXTURE_H
+#define AUXPMU_TESTS_FIXTURE_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "../lib/aux_ring.h"
+#include "../lib/data_ring.h"
+#include "../lib/event.h"
+#include "../lib/pmu.h"
+#include "../lib/statistics.h"
+#include "../lib/trace_verifier.h"
+
+namespace auxpmu::test
+{
+
+constexpr std::size_t KiB = 1024;
+constexpr std::size_t MiB = 1024 * KiB;
+
+struct Options {
+	std::string pmu = AUXPMU_SYNTH_NAME;
+	std::uint64_t bytes = 256 * MiB; /* for each output, in the tests of volume */
+};
+Options &options();
+
+/* The PMU under test; looked up once. */
+const Pmu &pmu();
+/* Is that the synthetic one, whose trace can be verified and asked for? */
+bool synthetic();
+
+/* How an event is to be opened and mapped. */
+struct Setup {
+	Target target = Target::on_cpu(0);
+	AuxMode mode = AuxMode::full_trace;
+	DataAccess data_access = DataAccess::read_write;
+	std::size_t data_bytes = 64 * KiB;
+	std::size_t aux_bytes = 64 * KiB;
+	std::uint32_t watermark = 0;
+	bool inherit = false;
+	bool enable_on_exec = false;
+	bool exclude_kernel = false;
+	/* Of the synthetic PMU only: */
+	unsigned output = AUXPMU_SYNTH_SCATTER;
+	std::uint32_t record = 64; /* bytes */
+	unsigned pattern = AUXPMU_SYNTH_COUNTER;
+	unsigned pages = AUXPMU_SYNTH_PAGES_LARGE;
+	std::uint32_t seed = 0x5eed;
+	bool manual = true;
+	unsigned rate = 0;
+};
+std::string describe(const Setup &setup);
+perf_event_attr make_attr(const Setup &setup);
+TraceExpectation make_expectation(const Setup &setup);
+
+/* What the data ring said. */
+struct Tally {
+	std::uint64_t aux_records = 0;
+	std::uint64_t aux_bytes = 0;
+	std::uint64_t empty = 0; /* AUX records of size 0 without a flag that says why */
+	std::uint64_t truncated = 0;
+	std::uint64_t partial = 0;
+	std::uint64_t overwrite = 0;
+	std::uint64_t itrace_starts = 0;
+	std::uint64_t lost = 0;
+	std::uint64_t last_offset = 0;
+	std::uint64_t largest = 0;
+};
+
+/*
+ * One event of the PMU under test with its rings and its books.  Everything that goes wrong in making it throws, which fails
+ * the test with the kit's explanation.
+ */
+class Tracer
+{
+public:
+	explicit Tracer(const Setup &setup);
+
+	void enable() { event.enable().value(); }
+	void disable() { event.disable().value(); }
+
+	/* Has bytes written on the CPU of the event (or on cpu), and says how that went; synthetic PMU only. */
+	Emitter::Outcome emit(std::uint64_t bytes, int cpu = -1);
+	/* emit() that must succeed whole. */
+	void emit_all(std::uint64_t bytes, int cpu = -1);
+	/*
+	 * Has trace produced whatever PMU it is: the synthetic one is asked for bytes, any other is given a busy CPU while it
+	 * is enabled.
+	 */
+	void produce(std::uint64_t bytes);
+
+	/* Takes what both rings hold: records into the tally, trace into the verifier, room given back. */
+	std::uint64_t drain();
+	/*
+	 * Has bytes written and drained, piece by piece, going on with ENABLE whenever the buffer was full.  Returns how often
+	 * that was.
+	 */
+	std::uint64_t pump(std::uint64_t bytes, std::uint64_t piece, int cpu = -1);
+
+	/* Is it switched off?  Time enabled stands still then. */
+	bool off();
+
+	/*
+	 * Disables, takes the rest, and holds the three oracles against each other: what the records in the trace say, what
+	 * the data ring said, and what the statistics counted since this Tracer was made.
+	 */
+	void finish();
+	/* The same without the statistics, for when somebody else traced, too. */
+	void finish_without_statistics();
+	/* Unmaps the AUX area and maps it anew. */
+	void remap();
+
+	Setup setup;
+	Event event;
+	DataRing data;
+	AuxRing aux;
+	TraceVerifier verifier;
+	Tally tally;
+	std::uint64_t first_head = 0; /* of the AUX area when it was mapped */
+	std::optional<Statistics> before;
+
+private:
+	void check_full();
+	void check_overwrite();
+	void check_statistics();
+};
+
+/* The emitter of the PMU under test, opened once. */
+Emitter &emitter();
+Statistics statistics();
+std::vector<BufferLine> buffers();
+
+/* Binds the calling thread to one CPU; skips the test when it does not exist. */
+void pin(int cpu);
+/* CPUs online. */
+int cpus();
+
+/* Tries until it is so; after 30 s the test fails with what it waited for. */
+void wait_until(const char *what, const std::function<bool()> &condition);
+
+/* Skips the test unless the synthetic PMU is under test and debugfs can be read. */
+void need_synthetic();
+/* Skips the test when the PMU under test cannot do this. */
+Tracer open_or_skip(const Setup &setup);
+
+/* Runs body in a child process; true when it returned true.  Tell reasons by printing lines that begin with "# ". */
+pid_t spawn(const std::function<bool()> &body);
+bool succeeded(pid_t child);
+
+/* What the kernel logs from now on. */
+class KernelLog
+{
+public:
+	KernelLog();
+	/* Lines since it was made or last asked. */
+	std::vector<std::string> lines();
+	/* Is there a line with that text? */
+	bool says(std::string_view text);
+
+private:
+	UniqueFd file;
+};
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_FIXTURE_H */

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PERF_EVENT_IOC_SET_OUTPUT: events that share rings, in every order.  The core lets one AUX PMU's buffer reach another by way
+ * of a software event; a buffer that is not the PMU's own has to be refused, and counted.
+ */
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <format>
+#include <memory>
+#include <vector>
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "tasks.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+constexpr const char *other_name = "auxpmu_example";
+
+Result<Event> dummy(Target target)
+{
+	perf_event_attr attr{};
+
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.disabled = 1;
+	return Event::open(attr, target);
+}
+
+/* Bytes of a trace that carry another seed than this, or a failure to read it. */
+std::string foreign_bytes(const Spans &spans, std::uint32_t seed, std::uint64_t from)
+{
+	TraceExpectation expectation;
+
+	expectation.seed = seed;
+	expectation.any_first = true;
+	expectation.gaps_allowed = true;
+	TraceVerifier verifier(expectation);
+	verifier.begin_at(from);
+	verifier.feed(spans);
+	verifier.complete();
+	return verifier.error();
+}
+
+} // namespace
+
+TEST_CASE("An AUX event and a software event share rings in every order, with no trace lost", "[contract][redirect]")
+{
+	pin(0);
+	for (bool map_first : {true, false})
+		for (bool back : {true, false})
+			for (bool close_owner : {true, false}) {
+				Setup setup;
+				auto software = dummy(setup.target).value();
+				auto tracer = open_or_skip(setup);
+				INFO("mapped first " << map_first << ", dummy to AUX event " << !back
+						     << ", owner closed first " << close_owner);
+
+				if (!back) {
+					/* The dummy's records go to the AUX event's ring. */
+					CHECK(software.set_output(tracer.event));
+					software.enable().value();
+				} else {
+					/* The AUX event's to the dummy's ring: there it has no AUX area, unless it is mapped there. */
+					auto ring = DataRing::map(software, setup.data_bytes).value();
+					auto redirected = tracer.event.set_output(software);
+					if (redirected) {
+						/* It must not be said to be mapped any more: its own ring is held by the mapping only. */
+						tracer.event.enable().value();
+						if (synthetic())
+							CHECK(tracer.emit(64).error == ENXIO);
+						tracer.event.disable().value();
+						if (map_first) {
+							auto area = AuxRing::map(
+								ring, tracer.event, 32 * KiB, AuxMode::full_trace);
+							if (area && synthetic()) {
+								tracer.event.enable().value();
+								tracer.emit_all(2048);
+								tracer.event.disable().value();
+								CHECK(area->head() >= 2048);
+								CHECK(foreign_bytes(area->readable(), setup.seed, 0) ==
+									"");
+							}
+						}
+					}
+					if (close_owner)
+						software.close();
+					continue;
+				}
+				tracer.enable();
+				tracer.produce(4 * KiB);
+				if (close_owner) {
+					tracer.event.close();
+					if (synthetic())
+						CHECK(tracer.emit(64).error == ENXIO);
+					continue;
+				}
+				software.close();
+				tracer.produce(4 * KiB);
+				tracer.finish();
+			}
+}
+
+TEST_CASE("Two events of one PMU cannot write into one ring at once", "[synth][redirect]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	Setup zero, one;
+	one.target = Target::on_cpu(1);
+	Tracer first(zero);
+	auto second = Event::open(make_attr(one), one.target).value();
+	/* Another CPU's ring: the core refuses. */
+	CHECK_FALSE(second.set_output(first.event));
+
+	/* Two threads on one CPU: never both at once, so it may; what it must not is mix up the trace. */
+	first.event.close();
+	first.data.unmap();
+	first.aux.unmap();
+	second.close();
+	wait_until("the event to be gone", [] { return buffers().empty(); });
+	int go[2];
+	REQUIRE(::pipe(go) == 0);
+	pid_t child = spawn([&] {
+		char byte;
+
+		pin(0);
+		if (::read(go[0], &byte, 1) != 1)
+			return false;
+		bool good = true;
+		for (int i = 0; i < 50; i++) {
+			good &= emitter().emit(0, 640).error == 0;
+			::sched_yield();
+		}
+		return good;
+	});
+	Setup mine, theirs;
+	mine.target = Target::task_on_cpu(0, 0);
+	mine.aux_bytes = theirs.aux_bytes = 256 * KiB;
+	theirs.target = Target::task_on_cpu(child, 0);
+	pin(0);
+	Tracer shared(mine);
+	auto guest = Event::open(make_attr(theirs), theirs.target);
+	REQUIRE(guest);
+	auto joined = guest->set_output(shared.event);
+	shared.enable();
+	guest->enable().value();
+	(void)!::write(go[1], "x", 1);
+	for (int i = 0; i < 50; i++) {
+		shared.emit_all(640, 0);
+		::sched_yield();
+	}
+	CHECK((succeeded(child) || !joined));
+	guest->disable().value();
+	shared.finish_without_statistics();
+	CHECK(shared.verifier.streams().size() == (joined ? 2 : 1));
+	::close(go[0]);
+	::close(go[1]);
+}
+
+TEST_CASE("Two PMUs and a software event, redirected in every order, never write into each other's buffers",
+	"[synth][redirect]")
+{
+	need_synthetic();
+	auto other = Pmu::find(other_name);
+	if (!other)
+		SKIP("it takes a second AUX PMU, " << other_name << ": load drivers/example");
+
+	Statistics mine = statistics();
+	Statistics theirs = Statistics::read(other_name).value();
+	constexpr std::uint32_t seed = 0xa11ce;
+	pin(0);
+
+	/* Who is redirected to whom: 0 is ours, 1 the other PMU's, 2 the software event. */
+	using Step = std::pair<int, int>;
+	const std::vector<Step> all{{2, 0}, {1, 2}, {2, 1}, {0, 2}, {1, 0}, {0, 1}};
+	std::uint64_t accepted = 0, refused = 0;
+
+	/* Which of the two has its rings mapped: bit 0 ours, bit 1 the other's. */
+	for (unsigned mapped = 1; mapped < 4; mapped++)
+		for (const Step &first : all)
+			for (const Step &second : all)
+				for (const Step &third : all) {
+					if (first == second || second == third || first == third)
+						continue;
+					Setup setup;
+					setup.seed = seed;
+					setup.aux_bytes = 16 * KiB;
+					setup.data_bytes = 8 * KiB;
+					setup.target = Target::task();
+					std::array<Event, 3> events;
+					events[0] = Event::open(make_attr(setup), setup.target).value();
+					events[1] = Event::open(other->attr(), setup.target).value();
+					events[2] = dummy(setup.target).value();
+
+					DataRing data[2];
+					AuxRing aux[2];
+					for (unsigned k = 0; k < 2; k++) {
+						if (!(mapped & 1u << k))
+							continue;
+						data[k] = DataRing::map(events[k], setup.data_bytes).value();
+						aux[k] = AuxRing::map(
+							data[k], events[k], setup.aux_bytes, AuxMode::full_trace)
+								 .value();
+					}
+					for (const Step &step : {first, second, third}) {
+						if (events[static_cast<std::size_t>(step.first)].set_output(
+							    events[static_cast<std::size_t>(step.second)]))
+							accepted++;
+						else
+							refused++;
+					}
+					for (auto &event : events)
+						event.enable().value();
+					auto outcome = emitter().emit(0, 1024);
+					for (auto &event : events)
+						event.disable().value();
+					CAPTURE(mapped, first, second, third, outcome.error);
+					/* Ours writes into ours, whole, or not at all. */
+					if (mapped & 1)
+						CHECK(foreign_bytes(aux[0].readable(), seed, 0) == "");
+					if (!outcome.error && mapped & 1)
+						CHECK(aux[0].head() >= 1024);
+					/* And nothing of ours is in the other's. */
+					if (mapped & 2) {
+						auto all_of_it = aux[1].view(0, aux[1].size()).first;
+						std::uint32_t magic = AUXPMU_RECORD_MAGIC;
+						bool found = ::memmem(
+							all_of_it.data(), all_of_it.size(), &magic, sizeof(magic));
+						if (found) {
+							TraceVerifier verifier;
+							auxpmu_record record{};
+							auto at = static_cast<const std::byte *>(
+								::memmem(all_of_it.data(), all_of_it.size(), &magic,
+									sizeof(magic)));
+							std::memcpy(&record, at, sizeof(record));
+							CHECK(record.seed != seed);
+						}
+					}
+				}
+	INFO(accepted << " redirections accepted by the core, " << refused << " refused");
+	CHECK(accepted > 0);
+	/* The core let buffers through to the wrong PMU; that was seen, and counted. */
+	CHECK(statistics().since(mine)["foreign"] + Statistics::read(other_name).value().since(theirs)["foreign"] > 0);
+	CHECK(statistics().since(mine)["begins"] == statistics().since(mine)["ends"]);
+	CHECK(buffers().empty());
+}
+
+TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][redirect]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	/*
+	 * C follows a thread and goes away when it executes a program; D follows the same thread, inherited, into C's ring; the
+	 * thread forks, and parent and child run on two CPUs.
+	 */
+	int up[2], down[2];
+	REQUIRE(::pipe(up) == 0);
+	REQUIRE(::pipe(down) == 0);
+	pid_t child = spawn([&] {
+		char byte;
+
+		if (::read(down[0], &byte, 1) != 1)
+			return false;
+		::dup2(down[0], 30);
+		::dup2(up[1], 31);
+		/* The shell says that it is there, waits, and then it and a child of its own are busy. */
+		::execl("/bin/sh", "sh", "-c",
+			"echo x >&31; read x <&30; (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & "
+			"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; wait",
+			static_cast<char *>(nullptr));
+		return false;
+	});
+
+	Setup setup;
+	setup.target = Target::task(child);
+	setup.manual = false;
+	setup.rate = 64;
+	auto attr = make_attr(setup);
+	attr.remove_on_exec = 1;
+	auto C = Event::open(attr, setup.target).value();
+	auto data = DataRing::map(C, setup.data_bytes).value();
+	auto aux = AuxRing::map(data, C, 256 * KiB, AuxMode::full_trace).value();
+	C.enable().value();
+	(void)!::write(down[1], "g\n", 2);
+	char byte;
+	CHECK(::read(up[0], &byte, 1) == 1);
+
+	/* On any CPU, inherited: the trick of old. */
+	setup.inherit = true;
+	CHECK_FALSE(Event::open(make_attr(setup), setup.target));
+	/* On any CPU, not inherited; and inherited, one per CPU. */
+	setup.inherit = false;
+	std::vector<Event> events;
+	if (auto D = Event::open(make_attr(setup), setup.target)) {
+		if (D->set_output(C))
+			D->enable().value();
+		events.push_back(std::move(*D));
+	}
+	setup.inherit = true;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		setup.target = Target::task_on_cpu(child, cpu);
+		if (auto D = Event::open(make_attr(setup), setup.target)) {
+			(void)D->set_output(C);
+			(void)D->enable();
+			events.push_back(std::move(*D));
+		}
+	}
+	(void)!::write(down[1], "g\n", 2);
+	CHECK(succeeded(child));
+	for (auto &event : events)
+		event.disable().value();
+	std::string wrong = foreign_bytes(aux.readable(), setup.seed, 0);
+	CHECK(wrong == "");
+	for (int fd : {up[0], up[1], down[0], down[1]})
+		::close(fd);
+}
+
+namespace Catch
+{
+
+template <>
+struct StringMaker<std::pair<int, int>> {
+	static std::string convert(const std::pair<int, int> &step)
+	{
+		return std::format("{}->{}", step.first, step.second);
+	}
+};
+
+} // namespace Catch

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rmmod: refused while anything of a PMU lives, possible right after.  Takes the modules away and brings them back, so it is a
+ * program of its own, to be run last.
+ */
+#include <cerrno>
+#include <cstdlib>
+#include <format>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "report.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+bool loaded(const char *module)
+{
+	return ::access(std::format("/sys/module/{}", module).c_str(), F_OK) == 0;
+}
+
+/* delete_module(2): 0 or errno. */
+int unload(const char *module)
+{
+	return ::syscall(SYS_delete_module, module, O_NONBLOCK) ? errno : 0;
+}
+
+void load(const char *module)
+{
+	if (std::system(std::format("modprobe {}", module).c_str()))
+		throw std::runtime_error(std::format("modprobe {} failed", module));
+}
+
+/* The framework, and nothing that uses it. */
+void need_module()
+{
+	need_synthetic();
+	if (options().pmu != AUXPMU_SYNTH_NAME)
+		SKIP("this is about the module auxpmu, not about " << options().pmu);
+	if (!loaded("auxpmu"))
+		SKIP("auxpmu is built into this kernel, or not loaded");
+	if (::geteuid())
+		SKIP("it takes root to unload modules");
+	if (loaded("auxpmu_example"))
+		CHECK(unload("auxpmu_example") == 0);
+}
+
+struct Parts {
+	Event event;
+	DataRing data;
+	AuxRing aux;
+};
+
+/* A type number of its own each time it is loaded: sysfs is read anew. */
+Parts make(AuxMode mode)
+{
+	Parts parts;
+	auto found = Pmu::find(AUXPMU_SYNTH_NAME).value();
+	auto attr = found.attr();
+
+	parts.event = Event::open(attr, Target::on_cpu(0)).value();
+	parts.data = DataRing::map(parts.event, 16 * KiB).value();
+	parts.aux = AuxRing::map(parts.data, parts.event, 64 * KiB, mode).value();
+	return parts;
+}
+
+} // namespace
+
+TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping lives, and works right after",
+	"[synth][unload]")
+{
+	enum Last { descriptor, data_ring, aux_area };
+
+	need_module();
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite})
+		for (bool running : {true, false})
+			for (Last last : {descriptor, data_ring, aux_area}) {
+				Parts parts = make(mode);
+
+				CAPTURE(mode == AuxMode::overwrite, running, last);
+				if (running)
+					parts.event.enable().value();
+				CHECK(unload("auxpmu") == EAGAIN);
+				if (last != descriptor) {
+					parts.event.close();
+					CHECK(unload("auxpmu") == EAGAIN);
+				}
+				if (last != data_ring) {
+					parts.data.unmap();
+					CHECK(unload("auxpmu") == EAGAIN);
+				}
+				if (last != aux_area) {
+					parts.aux.unmap();
+					/* The ring alone, without descriptor and AUX area, is the core's. */
+					if (last == descriptor)
+						CHECK(unload("auxpmu") == EAGAIN);
+				}
+				parts = Parts();
+				wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
+				CHECK_FALSE(loaded("auxpmu"));
+				CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
+				load("auxpmu");
+			}
+}
+
+TEST_CASE("rmmod is refused while another PMU's event still maps one of our buffers", "[synth][unload]")
+{
+	need_module();
+	/* A software event, redirected into our ring, maps it too; then everything of ours is closed. */
+	perf_event_attr attr{};
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.disabled = 1;
+	auto software = Event::open(attr, Target::on_cpu(0)).value();
+	Parts parts = make(AuxMode::full_trace);
+
+	REQUIRE(software.set_output(parts.event));
+	auto data = DataRing::map(software, 16 * KiB);
+	if (!data)
+		SKIP("this kernel does not let a redirected event map the ring: " << data.error().text);
+	auto aux = AuxRing::map(*data, software, 64 * KiB, AuxMode::full_trace);
+	parts.aux.unmap();
+	parts.data.unmap();
+	parts.event.close();
+	if (aux) {
+		CHECK(unload("auxpmu") == EAGAIN);
+		aux->unmap();
+	}
+	data->unmap();
+	software.close();
+	wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
+	load("auxpmu");
+}
+
+TEST_CASE("Loading and unloading a hundred times leaves nothing behind", "[synth][unload]")
+{
+	need_module();
+	for (int i = 0; i < 100; i++) {
+		if (i % 10 == 0) {
+			Parts parts = make(i % 20 ? AuxMode::overwrite : AuxMode::full_trace);
+
+			parts.event.enable().value();
+		}
+		wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
+		CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
+		load("auxpmu");
+		CHECK(Pmu::find(AUXPMU_SYNTH_NAME));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	return run(argc, argv);
+}
