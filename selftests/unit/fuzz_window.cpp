@@ -24,11 +24,11 @@ public:
 			value = value << 8 | *data_++;
 		return value;
 	}
-	// Powers of two and odd values alike.
-	std::uint32_t size()
+	// Mostly powers of two up to twice the page, for other rules are soon refused.
+	std::uint32_t align(unsigned page_shift)
 	{
-		const auto shape = next(1);
-		return shape < 128 ? 1U << shape % 24 : static_cast<std::uint32_t>(next(2));
+		const auto shape = static_cast<unsigned>(next(1));
+		return shape < 240 ? 1U << shape % (page_shift + 2) : static_cast<std::uint32_t>(next(4));
 	}
 
 private:
@@ -63,19 +63,29 @@ Layout layout_from(Bytes &bytes)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
 	Bytes bytes(data, size);
-	Rules rules{bytes.size(), bytes.size(), bytes.size(), static_cast<u32>(bytes.next(2)), bytes.size(), false};
+	const auto layout = layout_from(bytes);
+	const auto shift = layout.page_shift;
 	const auto flags = bytes.next(1);
-	rules.contiguous = flags & 1;
-	if (flags & 2)
-		rules.granule = 0;
-	if (flags & 4)
-		rules.spare %= 64;
+	Rules rules{bytes.align(shift), bytes.align(shift), bytes.align(shift), 0, 0, false};
+	switch (flags % 4) {
+	case 0:
+		rules.granule = bytes.align(shift) << bytes.next(1) % 16;
+		break;
+	case 1:
+	case 2:
+		rules.contiguous = true;
+		[[fallthrough]];
+	default:
+		if (flags & 4)
+			rules.unit = rules.end_align * static_cast<u32>(1 + bytes.next(1) % 64);
+	}
+	if (flags & 8)
+		rules.spare = static_cast<u32>(bytes.next(2) % (2 * layout.page()));
 	Request request{};
-	request.overwrite = (flags & 24) == 24;
-	request.head = bytes.next(flags & 32 ? 8 : 2);
+	request.overwrite = (flags & 48) == 48;
+	request.head = bytes.next(flags & 16 ? 8 : 2);
 	request.space = bytes.next(flags & 64 ? 4 : 2);
 	request.wakeup = flags & 128 ? bytes.next(8) : request.head + bytes.next(2);
-	const auto layout = layout_from(bytes);
 
 	const Map map(layout);
 	// The last positions of all are the one thing 64 bits do not hold.

@@ -275,15 +275,15 @@ inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 				return true;
 		return false;
 	};
-	if (!power_of_two(rules.start_align) || !power_of_two(rules.end_align) || rules.unit == 0)
-		return false;
-	if (page && (rules.start_align > *page || rules.end_align > *page))
+	if (!power_of_two(rules.start_align) || rules.unit == 0 || (page && rules.start_align > *page))
 		return false;
 	if (rules.granule) {
 		if (!power_of_two(rules.granule) || rules.contiguous || !power_of_two(rules.unit))
 			return false;
 		return !page || (rules.granule >= *page && rules.unit <= *page);
 	}
+	if (!power_of_two(rules.end_align) || (page && rules.end_align > *page))
+		return false;
 	return rules.unit % rules.end_align == 0 || rules.end_align % rules.unit == 0;
 }
 
