@@ -89,7 +89,10 @@ enum auxpmu_result {
 	AUXPMU_FAILED,		/* BEGIN, TURN, ARM: not to be had; the transaction is ended */
 };
 
-/* The word after @action ended with @result; wishes noted meanwhile are kept. */
+/*
+ * The word after @action ended with @result; wishes noted meanwhile are kept, but for a start: FAILED
+ * is the answer to that, too.
+ */
 u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result);
 
 #endif /* AUXPMU_STATE_H */

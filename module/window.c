@@ -73,7 +73,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 				      const struct auxpmu_chunks *chunks)
 {
 	u64 page = chunks ? (u64)1 << chunks->page_shift : 4096;
-	u64 bytes, need, waste;
+	u64 bytes, need, waste, skip;
 
 	if (!power_of_two(rules->start_align) || rules->start_align > page)
 		return "start_align is not a power of two from 1 to a page";
@@ -96,8 +96,10 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 		return NULL;
 
 	bytes = auxpmu_chunks_bytes(chunks);
+	/* A unit that does not stop where it may start leaves heads that are not aligned. */
+	skip = rules->unit % start_multiple(rules) ? start_multiple(rules) - 1 : 0;
 	if (rules->granule) {
-		if (smaller(rules->granule, bytes) > bytes - smaller(rules->spare, bytes))
+		if (smaller(rules->granule, bytes) + skip + rules->spare > bytes)
 			return "the buffer does not hold one region and the spare bytes";
 		return NULL;
 	}
@@ -106,11 +108,12 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 		return "the smallest chunk does not hold one unit and the spare bytes";
 	/* What the end of a chunk may have left over that is no use. */
 	waste = 0;
-	if (rules->contiguous && (rules->spare || start_multiple(rules) % shortest(rules) ||
+	if (rules->contiguous && (rules->spare || skip ||
+				  start_multiple(rules) % shortest(rules) ||
 				  page % shortest(rules)))
 		waste = need - 1;
 	/* One more: the byte the core holds back. */
-	if (need + waste + 1 > bytes)
+	if (need + waste + skip + 1 > bytes)
 		return "the buffer does not hold one unit and the spare bytes";
 	return NULL;
 }

@@ -89,10 +89,11 @@ struct auxpmu_window {
  * @rules: of the unit
  * @chunks: of the buffer, or NULL to check the rules alone
  *
- * With a buffer: rules are valid only if an empty buffer always has a window, for every head that
- * is a multiple of @start_align and of the smaller of @unit and @end_align (of @unit, with a
- * granule). From other heads, which only a unit with other rules can have left behind in the same
- * buffer, a small buffer may read as full.
+ * With a buffer: rules are valid only if an empty buffer always has a window, for every head such a
+ * unit leaves behind. Where @unit is a multiple of @start_align, those are the multiples of
+ * @start_align and of the smaller of @unit and @end_align (of @unit, with a granule); else they are
+ * any. From other heads, which only a unit with other rules can have left in the same buffer, a
+ * small buffer may read as full.
  *
  * Return: NULL, or a few words that say what is wrong (static storage).
  */

@@ -236,7 +236,7 @@ std::uint64_t Tracer::drain()
 std::uint64_t Tracer::pump(std::uint64_t bytes, std::uint64_t piece, int cpu)
 {
 	std::uint64_t stops = 0;
-	bool stuck = false;
+	unsigned stuck = 0;
 
 	while (bytes && verifier.ok()) {
 		auto outcome = emit(std::min(bytes, piece), cpu);
@@ -247,16 +247,18 @@ std::uint64_t Tracer::pump(std::uint64_t bytes, std::uint64_t piece, int cpu)
 		std::uint64_t taken = drain();
 		if (outcome.error || outcome.bytes == 0) {
 			/* Once is right: the piece before may have filled the buffer to its end. */
-			if (!outcome.bytes && !taken && std::exchange(stuck, true))
-				throw std::runtime_error(std::format(
-					"neither trace nor room for any: aux_head {:#x}, aux_tail {:#x}; {}",
-					aux.head(), aux.tail(), describe(setup)));
+			stuck = outcome.bytes ? 0 : stuck + 1;
+			if (stuck > 2)
+				throw std::runtime_error(
+					std::format("no trace but START records, {} bytes drained: aux_head {:#x}, "
+						    "aux_tail {:#x}; {}",
+						taken, aux.head(), aux.tail(), describe(setup)));
 			stops++;
 			wait_until("the full buffer's event to be off", [this] { return off(); });
 			drain();
 			enable();
 		} else {
-			stuck = false;
+			stuck = 0;
 		}
 	}
 	return stops;

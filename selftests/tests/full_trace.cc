@@ -15,13 +15,11 @@ using namespace auxpmu::test;
 namespace
 {
 
-/*
- * Can such a unit write into such a buffer at all?  One byte less than the buffer may be used except by scatter, and a
- * window starts at multiples of the record.
- */
+/* Is there room for more than the START record?  One byte less than the buffer may be used, except by scatter. */
 bool fits(const Setup &setup)
 {
-	return setup.output == AUXPMU_SYNTH_SCATTER ? setup.record <= setup.aux_bytes : setup.record < setup.aux_bytes;
+	return 2 * setup.record < setup.aux_bytes ||
+	       (setup.output == AUXPMU_SYNTH_SCATTER && 2 * setup.record == setup.aux_bytes);
 }
 
 /* The most that can be emitted at once into an empty buffer in which half of it may still be uncommitted. */
