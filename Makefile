@@ -1,23 +1,113 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Everything a person runs. The work is done by Kbuild (modules) and by the
-# scripts in selftests/vm (everything in a guest or in the lab).
+# Everything that a person runs; `make help` lists it. Modules are built by Kbuild,
+# whatever needs a guest or another kernel's headers by the scripts in selftests/vm.
 
+VERSION := $(shell cat VERSION)
 VM := selftests/vm
+
+# The kernel to build for and to install to.
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+# Kernels of the lab: one for modules and vm, several for check, soak and bench.
 KERNEL ?=
-export MIRROR MIRROR_SECURITY AUXPMU_CACHE
-export SMP MEM APPEND ACCEL QEMU_ARGS HANG LIMIT
+DESTDIR ?=
+devel = $(DESTDIR)/usr/lib/auxpmu/$(KVER)
+dkms_source := /usr/src/auxpmu-$(VERSION)
 
-modules: ## build the modules for KERNEL=, a kernel of the lab, into build/KERNEL
-	@$(VM)/lab make $(if $(filter 6.12,$(KERNEL)),demo,check)
-	@$(VM)/modules "$(KERNEL)"
-
-vm: modules ## boot KERNEL= with the modules ready; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL= QEMU_ARGS=
-	@$(VM)/run --kernel "$(KERNEL)" $(if $(SHARE),--share "$(SHARE)") --inst /auxpmu/build/$(KERNEL)/inst $(if $(RUN),"$$VM_RUN")
-
-lab: ## make the lab: one Debian root tree in the cache, with all tools and kernels
-	@$(VM)/lab make check
-
-.PHONY: modules vm lab
+# What the lab's scripts take from the environment.
+export AUXPMU_CACHE MIRROR MIRROR_SECURITY
+export SMP MEM APPEND ACCEL QEMU_ARGS HANG LIMIT TESTS DEBUG
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
+
+# --- modules ------------------------------------------------------------------------
+
+ifeq ($(KERNEL),)
+modules: need-headers ## (default) build for the running kernel; KVER= or KDIR= another; KERNEL= one of the lab
+	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" modules
+else
+modules:
+	@$(VM)/lab make $(if $(filter 6.12,$(KERNEL)),demo,check)
+	@$(VM)/modules "$(KERNEL)"
+endif
+
+need-headers:
+	@[ -e "$(KDIR)/Makefile" ] || { echo "auxpmu: no headers of kernel $(KVER) in $(KDIR):" \
+		"apt-get install linux-headers-$(KVER), or name another place with KDIR=" >&2; exit 1; }
+
+clean: ## remove what was built, not the lab
+	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C "$(KDIR)" M="$(CURDIR)" clean
+	@rm -rf build auxpmu-*.tar.gz
+
+# --- installation -------------------------------------------------------------------
+
+install: need-headers devel-install ## install modules, headers and Module.symvers (DESTDIR=); build first
+	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" $(if $(DESTDIR),INSTALL_MOD_PATH="$(DESTDIR)") INSTALL_MOD_DIR=updates modules_install
+	@$(if $(DESTDIR),,depmod "$(KVER)")
+
+devel-install:
+	@[ -e Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
+	@install -d "$(devel)/include/uapi" "$(DESTDIR)/usr/include"
+	@install -m 644 module/auxpmu.h module/chunks.h module/window.h "$(devel)/include"
+	@install -m 644 uapi/auxpmu.h "$(devel)/include/uapi"
+	@install -m 644 uapi/auxpmu.h "$(DESTDIR)/usr/include/auxpmu.h"
+	@install -m 644 Module.symvers VERSION "$(devel)"
+
+uninstall: ## undo install
+	@rm -rf "$(devel)" "$(DESTDIR)/usr/include/auxpmu.h"
+	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
+	@rm -f "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu.ko*
+	@$(if $(DESTDIR),,depmod "$(KVER)")
+
+dkms-install: dist ## let DKMS build and install the modules, now and for every kernel to come
+	@command -v dkms >/dev/null || { echo "auxpmu: dkms is missing: apt-get install dkms" >&2; exit 1; }
+	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already: make dkms-uninstall" >&2; exit 1; }
+	@tar -xzf auxpmu-$(VERSION).tar.gz -C /usr/src
+	@dkms install "auxpmu/$(VERSION)" -k "$(KVER)" $(if $(filter file,$(origin KDIR)),,--kernelsourcedir "$(KDIR)") || \
+		{ $(MAKE) -s dkms-uninstall; echo "auxpmu: not installed, see above" >&2; exit 1; }
+
+dkms-uninstall: ## undo dkms-install, for all kernels
+	@dkms remove "auxpmu/$(VERSION)" --all || true
+	@rm -rf "$(dkms_source)"
+
+# Only what it takes to build and install; in an unpacked one, too.
+dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md LICENSE CHANGELOG.md) \
+	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' \
+		-o -name Kbuild -o -name Makefile \) ! -name '*.mod.c' ! -path module/features.h 2>/dev/null)
+
+dist: ## the source tarball, for DKMS and for packagers
+	@tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)} \
+		--transform='s,^,auxpmu-$(VERSION)/,' -czf auxpmu-$(VERSION).tar.gz $(dist_files)
+	@echo auxpmu-$(VERSION).tar.gz
+
+# --- lab and guests -------------------------------------------------------------------
+
+demo: ## everything from nothing: lab, modules, a guest, a trace, verified
+	@$(VM)/demo
+
+check: ## all tests, in the lab and on all kernels; KERNEL="6.12 7.2" TESTS=pattern DEBUG=1
+	@$(VM)/check $(KERNEL)
+
+soak: ## long runs in guests: KERNEL=
+	@$(VM)/check --only guest-soak $(KERNEL)
+
+bench: ## measurements in guests: KERNEL=
+	@$(VM)/check --only guest-bench $(KERNEL)
+
+vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS=
+	@[ -n "$(KERNEL)" ] || { echo "KERNEL= which? make lab; selftests/vm/lab kernels lists them" >&2; exit 1; }
+	@$(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst $(if $(SHARE),--share "$(SHARE)") "$$VM_RUN"
+
+lab: ## make the lab, the cached Debian tree with all tools and kernels
+	@$(VM)/lab make check
+
+lab-refresh: ## make it again from the packages of today
+	@$(VM)/lab refresh
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
+
+.DEFAULT_GOAL := modules
+.PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist \
+	demo check soak bench vm lab lab-refresh help

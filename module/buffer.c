@@ -29,7 +29,7 @@ static DEFINE_SPINLOCK(buffers_lock);
 struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event)
 {
 	const struct perf_event *mapped = event->parent ?: event;
-	const void *rb = rcu_access_pointer(mapped->rb);
+	const void *rb = READ_ONCE(mapped->rb);
 	struct auxpmu_buffer *buffer;
 
 	if (!rb)
@@ -204,7 +204,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	buffer->pages = pages;
 	buffer->size = (u64)nr_pages << PAGE_SHIFT;
 	buffer->overwrite = overwrite;
-	buffer->rb = rcu_access_pointer(event->rb);
+	buffer->rb = READ_ONCE(event->rb);
 	if (buffer_make(buffer, event, nr_pages)) {
 		kfree(buffer);
 		return NULL;
