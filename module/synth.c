@@ -363,6 +363,8 @@ static const char *config_wrong(const struct perf_event_attr *attr)
 		return "config1 has bits outside the fields in sysfs format/";
 	if (attr->config2)
 		return "config2 is not 0";
+	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
+		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
 	if (FIELD_GET(SYNTH_FIELD(OUTPUT), config) > AUXPMU_SYNTH_COPY)
 		return "output is none of 0 (scatter), 1 (window), 2 (copy)";
 	if (FIELD_GET(SYNTH_FIELD(RECORD), config) > ilog2(AUXPMU_RECORD_MAX / AUXPMU_RECORD_MIN))
@@ -494,7 +496,7 @@ SYNTH_FORMAT(output, OUTPUT, "config");
 SYNTH_FORMAT(record, RECORD, "config");
 SYNTH_FORMAT(pattern, PATTERN, "config");
 SYNTH_FORMAT(pages, PAGES, "config");
-SYNTH_FORMAT(manual, MANUAL, "config");
+PMU_FORMAT_ATTR(manual, "config:" __stringify(AUXPMU_SYNTH_MANUAL_LO));
 SYNTH_FORMAT(seed, SEED, "config1");
 
 static struct attribute *format_attrs[] = {

@@ -22,10 +22,14 @@
  * zero.
  */
 
-/* KiB of trace per millisecond, written from a timer; 0 means AUXPMU_SYNTH_RATE_DEFAULT. */
+/*
+ * KiB of trace per millisecond, written from a timer, up to AUXPMU_SYNTH_RATE_MAX; 0 means
+ * AUXPMU_SYNTH_RATE_DEFAULT.  Never takes more than half of a CPU.
+ */
 #define AUXPMU_SYNTH_RATE_LO		0
 #define AUXPMU_SYNTH_RATE_HI		15
 #define AUXPMU_SYNTH_RATE_DEFAULT	1
+#define AUXPMU_SYNTH_RATE_MAX		1024
 
 /* How the unit writes: enum auxpmu_synth_output. */
 #define AUXPMU_SYNTH_OUTPUT_LO		16

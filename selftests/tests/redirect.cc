@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 #include <format>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include <sched.h>
@@ -98,10 +98,10 @@ TEST_CASE("An AUX event and a software event share rings in every order, with no
 				}
 				tracer.enable();
 				tracer.produce(4 * KiB);
+				/* A mapping keeps the event it was made with, whoever closes what. */
 				if (close_owner) {
 					tracer.event.close();
-					if (synthetic())
-						CHECK(tracer.emit(64).error == ENXIO);
+					tracer.produce(4 * KiB);
 					continue;
 				}
 				software.close();
@@ -270,13 +270,14 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 	pid_t child = spawn([&] {
 		char byte;
 
+		::close(down[1]);
 		if (::read(down[0], &byte, 1) != 1)
 			return false;
-		::dup2(down[0], 30);
-		::dup2(up[1], 31);
+		::dup2(down[0], 8);
+		::dup2(up[1], 9);
 		/* The shell says that it is there, waits, and then it and a child of its own are busy. */
 		::execl("/bin/sh", "sh", "-c",
-			"echo x >&31; read x <&30; (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & "
+			"echo x >&9; read x <&8; (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & "
 			"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; wait",
 			static_cast<char *>(nullptr));
 		return false;
@@ -292,9 +293,10 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 	auto data = DataRing::map(C, setup.data_bytes).value();
 	auto aux = AuxRing::map(data, C, 256 * KiB, AuxMode::full_trace).value();
 	C.enable().value();
-	(void)!::write(down[1], "g\n", 2);
+	(void)!::write(down[1], "g", 1);
+	::close(std::exchange(up[1], -1));
 	char byte;
-	CHECK(::read(up[0], &byte, 1) == 1);
+	REQUIRE(::read(up[0], &byte, 1) == 1);
 
 	/* On any CPU, inherited: the trick of old. */
 	setup.inherit = true;
@@ -322,7 +324,7 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 		event.disable().value();
 	std::string wrong = foreign_bytes(aux.readable(), setup.seed, 0);
 	CHECK(wrong == "");
-	for (int fd : {up[0], up[1], down[0], down[1]})
+	for (int fd : {up[0], down[0], down[1]})
 		::close(fd);
 }
 

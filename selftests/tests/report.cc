@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,8 +71,10 @@ public:
 		}
 		if (result.hasMessage())
 			note("  " + std::string(result.getMessage()));
+		std::set<std::string> said;
 		for (const auto &message : stats.infoMessages)
-			if (message.type == Catch::ResultWas::Info && !message.message.empty())
+			if (message.type == Catch::ResultWas::Info && !message.message.empty() &&
+				said.insert(message.message).second)
 				note("  " + message.message);
 	}
 

@@ -171,21 +171,26 @@ TEST_CASE("Children's streams arrive complete in the rings of the parent's inher
 		CHECK(succeeded(pid));
 	std::uint64_t made = 0;
 	for (auto &tracer : tracers) {
-		tracer->finish_without_statistics();
-		unsigned with_data = 0;
+		std::uint64_t emitted = 0;
 		std::set<std::uint64_t> parents;
+
+		/*
+		 * Which of the events traced a child need not be its own: at a switch between parent and child the core may
+		 * exchange their contexts, because they are alike.
+		 */
+		tracer->finish_without_statistics();
 		for (const auto &stream : tracer->verifier.streams()) {
 			made += stream.bytes;
-			if (stream.bytes >= bytes) {
-				with_data++;
-				CHECK(stream.parent != 0);
-				parents.insert(stream.parent);
-				CHECK((stream.records - stream.starts) * stream.record_size == bytes);
-			}
+			emitted += (stream.records - stream.starts) * stream.record_size;
 			CHECK(stream.lost == 0);
+			if (stream.parent)
+				parents.insert(stream.parent);
 		}
-		CHECK(with_data == children);
+		CHECK(emitted == children * bytes);
 		CHECK(parents.size() == 1);
+		for (const auto &stream : tracer->verifier.streams())
+			if (!stream.parent)
+				CHECK(*parents.begin() == stream.stream);
 	}
 	auto delta = statistics().since(before);
 	CHECK(delta["produced"] == made);
