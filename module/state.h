@@ -90,8 +90,8 @@ enum auxpmu_result {
 };
 
 /*
- * The word after @action ended with @result; wishes noted meanwhile are kept, but for a start: FAILED
- * is the answer to that, too.
+ * The word after @action ended with @result; wishes noted meanwhile are kept, but for a start:
+ * FAILED is the answer to that, too.
  */
 u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result);
 

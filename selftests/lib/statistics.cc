@@ -247,12 +247,12 @@ Result<BenchResult> run_bench(std::string_view pmu, std::uint64_t bytes)
 {
 	auto path = file_of(pmu, "bench");
 	auto text = std::to_string(bytes);
-	UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+	UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
 	BenchResult result;
 
 	if (!file)
 		return cannot("write", path, errno);
-	if (::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+	if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
 		return cannot("write", path, errno);
 	auto answer = read_small_file(path);
 	if (!answer)

@@ -163,14 +163,14 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 			pin(1);
 			Tracer tracer(setup);
 			std::atomic<bool> stop{false};
+			std::atomic<std::uint64_t> truth{0}; /* where aux_head really is */
 			std::thread noise([&] {
 				std::uint64_t state = 1;
 				auto &page = tracer.data.page();
 
 				while (!stop) {
 					state = auxpmu_mix64(state + 1);
-					std::uint64_t head = __atomic_load_n(&page.aux_head, __ATOMIC_RELAXED);
-					std::uint64_t value = state & 1 ? head - state % 70000 : state;
+					std::uint64_t value = state & 1 ? truth - (state >> 8) % 70000 : state;
 					__atomic_store_n(&page.aux_tail, value, __ATOMIC_RELAXED);
 					if (state & 2)
 						__atomic_store_n(&page.aux_head, state >> 3, __ATOMIC_RELAXED);
@@ -181,6 +181,7 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 				tracer.enable();
 				written += tracer.emit(20 * KiB).bytes;
 				tracer.disable();
+				truth = statistics().since(*tracer.before)["committed"];
 			}
 			stop = true;
 			noise.join();
