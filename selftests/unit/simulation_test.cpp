@@ -19,7 +19,7 @@ struct Cell {
 };
 
 struct Tally {
-	std::uint64_t windows = 0, written = 0, padded = 0, full = 0, laps = 0, stranded = 0;
+	std::uint64_t windows = 0, written = 0, padded = 0, full = 0, laps = 0;
 };
 
 struct Broken : std::runtime_error {
@@ -53,7 +53,7 @@ public:
 				must(used <= space + (rules_.granule != 0), "wrote more than there is space");
 				space -= std::min(used, space);
 			}
-			for (auto position = std::max(begin, tail_); position < head_; ++position)
+			for (auto position = begin; position < head_; ++position)
 				cell(position).unread = true;
 		}
 		while (tail_ != head_)
@@ -109,8 +109,7 @@ private:
 		const auto window = auxpmu_window_next(map_.get(), &rules_, &request);
 		if (window.full) {
 			++tally_.full;
-			if (head_ == tail_ && request.space == size() - 1)
-				strand();
+			must(head_ != tail_ || request.space != size() - 1, "stuck with an empty buffer");
 			return false;
 		}
 		++tally_.windows;
@@ -160,19 +159,6 @@ private:
 	{
 		return a / size() == b / size() &&
 		       auxpmu_chunk_index(map_.get(), a % size()) == auxpmu_chunk_index(map_.get(), b % size());
-	}
-	// Nothing to read and no room to write. window.h promises that not of every head: a unit stopped in mid-window may
-	// leave one it could not start at.
-	void strand()
-	{
-		const auto step = rules_.granule ? rules_.unit : std::min(rules_.unit, rules_.end_align);
-		must(head_ % rules_.start_align || head_ % step, "stuck with an empty buffer");
-		++tally_.stranded;
-		while (head_ % rules_.start_align || head_ % step) {
-			write(head_, 0);
-			cell(head_).unread = false;
-			tail_ = ++head_;
-		}
 	}
 
 	Layout layout_;
@@ -227,8 +213,7 @@ Tally simulate(Kind kind, bool overwrite, int simulations)
 		}
 	}
 	std::cout << "# simulated: " << tally.windows << " windows, " << tally.written << " bytes in " << tally.laps
-		  << " laps, " << tally.padded << " padded, " << tally.full << " times full, " << tally.stranded
-		  << " times stranded where a stop left the head\n";
+		  << " laps, " << tally.padded << " padded, " << tally.full << " times full\n";
 	return tally;
 }
 

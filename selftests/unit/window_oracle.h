@@ -56,6 +56,15 @@ inline std::uint64_t writable(const Rules &rules, std::uint64_t space)
 	return rules.granule && space ? space + 1 : space;
 }
 
+// Is this a head such a unit leaves behind, if it starts with an empty buffer?
+inline bool left_behind(const Rules &rules, std::uint64_t head)
+{
+	if (rules.unit % rules.start_align)
+		return true;
+	const auto step = rules.granule ? rules.unit : std::min(rules.unit, rules.end_align);
+	return head % rules.start_align == 0 && head % step == 0;
+}
+
 // The buffer as an array of bytes, for buffers of at most `most` bytes.
 class BytewiseOracle
 {
@@ -195,8 +204,8 @@ public:
 			from += (rules_.start_align - from % rules_.start_align) % rules_.start_align;
 			const auto end = request.head + spread;
 			const auto limit = (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
-			if (limit > end || stop(from + 1) > limit) {
-				// Not one place to stop up to here: a later start finds none either, except in another chunk.
+			if (limit > end || limit < from + rules_.unit || stop(from + 1) > limit) {
+				// No unit, or no place to stop, fits up to here: a later start finds none either, except in another chunk.
 				if (!rules_.contiguous || chunk_end(from) >= end)
 					break;
 				from = chunk_end(from) - 1;

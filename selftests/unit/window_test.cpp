@@ -90,16 +90,14 @@ void compare_everywhere(const Layout &layout, const Rules &rules, std::uint64_t 
 	}
 }
 
-// A head, among those that windows under these rules lead to, at which an empty buffer has no window.
+// A head, among those a unit with these rules leaves behind, at which an empty buffer has no window.
 std::optional<std::uint64_t> stuck_at(const Layout &layout, const Map &map, const Rules &rules)
 {
 	const auto size = layout.bytes();
-	const auto step = rules.granule ? rules.unit : std::min(rules.unit, rules.end_align);
 	for (auto head = size; head < 2 * size; ++head)
 		for (bool overwrite : {false, true}) {
 			const Request request{head, size - 1, head + size / 2, overwrite};
-			if (head % rules.start_align == 0 && head % step == 0 &&
-				auxpmu_window_next(map.get(), &rules, &request).full)
+			if (left_behind(rules, head) && auxpmu_window_next(map.get(), &rules, &request).full)
 				return head;
 		}
 	return {};
@@ -352,7 +350,7 @@ TEST_CASE("the rules of trace units that exist are accepted for the buffers they
 		{"copy", {1, 1, 1, 0, 0, false}},
 		{"copy of whole records", {1, 64, 64, 0, 0, false}},
 	};
-	for (unsigned pages = 4; pages <= 1024; pages *= 2)
+	for (unsigned pages = 8; pages <= 1024; pages *= 2)
 		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {
 			const Layout layout{12, std::vector<unsigned>(pages >> order, order)};
 			const Map map(layout);
