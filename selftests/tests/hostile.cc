@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include <sched.h>
+
 #include "fixture.h"
 
 using namespace auxpmu;
@@ -166,6 +168,12 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 			std::atomic<std::uint64_t> truth{0}; /* where aux_head really is */
 			std::thread noise([&] {
 				std::uint64_t state = 1;
+				cpu_set_t set;
+
+				/* Where the unit traces, too: in between its interrupts. */
+				CPU_ZERO(&set);
+				CPU_SET(0, &set);
+				::sched_setaffinity(0, sizeof(set), &set);
 				auto &page = tracer.data.page();
 
 				while (!stop) {
@@ -177,7 +185,7 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 				}
 			});
 			std::uint64_t written = 0;
-			for (int round = 0; round < 300; round++) {
+			for (int round = 0; round < 150; round++) {
 				tracer.enable();
 				written += tracer.emit(20 * KiB).bytes;
 				tracer.disable();

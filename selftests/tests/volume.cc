@@ -92,7 +92,7 @@ void verify_volume(unsigned output)
 	if (totals.lost)
 		CHECK(tracer.tally.truncated > 0);
 	std::printf("# %s: %.0f MiB verified byte by byte in %.1f s (%.0f MB/s), %llu wake-ups, %llu full buffers, "
-		    "lost: none\n",
+		    "lost unreported: none, reported: %llu bytes\n",
 		describe(setup).c_str(), static_cast<double>(totals.bytes) / MiB, took,
 		static_cast<double>(totals.bytes) / took / 1e6, static_cast<unsigned long long>(wakeups),
 		static_cast<unsigned long long>(tracer.tally.truncated),
