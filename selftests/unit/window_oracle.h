@@ -106,7 +106,8 @@ public:
 			if (overwrite && !rules_.contiguous) {
 				// It ends nowhere, but has to start where it could end somewhere.
 				auto to = from + 1;
-				const auto far = to + size_ + rules_.unit * rules_.end_align;
+				// One of unit and end_align divides the other.
+				const auto far = to + (rules_.granule ? size_ : rules_.unit + rules_.end_align);
 				while (to < far && !aligned_end(from, to))
 					++to;
 				if (to == far)
