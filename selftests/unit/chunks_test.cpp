@@ -168,12 +168,15 @@ TEST_CASE("a buffer of 2 GiB is mapped, with one chunk, with half a million, and
 	CHECK(disagreement({12, odd}, false).empty());
 }
 
-TEST_CASE("a buffer of larger pages than 4 KiB is mapped")
+TEST_CASE("a buffer of larger pages, and of more bytes than 32 bits can count, is mapped")
 {
 	Random random(3);
 	for (unsigned page_shift : {14U, 16U})
 		for (int i = 0; i < 20; ++i)
 			CHECK(disagreement(random_layout(random, page_shift, 1024, 10), false).empty());
+	for (unsigned order : {17U, 18U})
+		CHECK(disagreement({16, std::vector<unsigned>((256 * 1024) >> order, order)}, false).empty());
+	CHECK(disagreement({16, {0, 0, 1, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2}}, false).empty());
 }
 
 TEST_CASE("blocks that do not tile the buffer are refused")
