@@ -5,6 +5,9 @@
 #ifndef UNIT_SHIM_LINUX_TYPES_H
 #define UNIT_SHIM_LINUX_TYPES_H
 
+/* The C library's headers want __u32 and its like from here. */
+#include_next <linux/types.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
