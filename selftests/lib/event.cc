@@ -134,6 +134,8 @@ std::string explain_map_data(int code, std::size_t bytes)
 	if (code == EINVAL)
 		return text + "an inherited event on any CPU cannot be mapped, nor one whose output goes elsewhere in "
 			      "another size";
+	if (code == EBUSY)
+		return text + "the event's output goes to the ring of another event: map that one";
 	if (code == EPERM)
 		return text + memory_limits(bytes);
 	if (code == ENOMEM)

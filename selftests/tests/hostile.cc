@@ -185,7 +185,7 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 				}
 			});
 			std::uint64_t written = 0;
-			for (int round = 0; round < 150; round++) {
+			for (int round = 0; round < 60; round++) {
 				tracer.enable();
 				written += tracer.emit(20 * KiB).bytes;
 				tracer.disable();

@@ -2,7 +2,9 @@
 #include "report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <format>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +59,7 @@ public:
 		StreamingReporterBase::testCaseStarting(info);
 		skip_reason.clear();
 		log.lines();
+		began = std::chrono::steady_clock::now();
 	}
 
 	void assertionEnded(const Catch::AssertionStats &stats) override
@@ -95,6 +98,9 @@ public:
 					any_splat = true;
 					break;
 				}
+		double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+		if (took > 2)
+			note(std::format("took {:.1f} s", took));
 		m_stream << (passed ? "ok " : "not ok ") << ++number << ' ' << plain(stats.testInfo->name);
 		if (skipped && passed)
 			m_stream << " # SKIP " << plain(skip_reason);
@@ -147,6 +153,7 @@ private:
 
 	std::size_t number = 0;
 	std::string skip_reason;
+	std::chrono::steady_clock::time_point began;
 	KernelLog log;
 };
 
