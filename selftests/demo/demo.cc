@@ -69,6 +69,7 @@ struct Recorder {
 	std::uint64_t aux_records = 0;
 	std::uint64_t aux_bytes = 0; /* as the PERF_RECORD_AUX say */
 	std::uint64_t truncated = 0;
+	std::uint64_t restarted = 0; /* of those, gone on from */
 	std::uint64_t wakeups = 0;
 
 	Recorder(const Pmu &pmu, int on, AuxMode mode, unsigned rate, std::uint32_t seed) : cpu(on)
@@ -209,10 +210,10 @@ bool full_trace(const Pmu &pmu, int cpus)
 
 			one.wakeups += (waits[i].revents & POLLIN) != 0;
 			one.read_trace();
-			/* The consumer was too slow, and was told so: room has been made, go on. */
-			if (one.truncated && one.off()) {
-				one.read_trace();
-				one.event.enable().value();
+			/* This program was too slow, and was told so: room has been made, go on. */
+			if (one.truncated != one.restarted) {
+				one.restarted = one.truncated;
+				one.event.restart().value();
 			}
 			more |= one.verifier.position() < full_trace_bytes;
 		}
@@ -221,6 +222,7 @@ bool full_trace(const Pmu &pmu, int cpus)
 			look_away(*all[0]);
 			row(all, "  <- full");
 			all[0]->read_trace();
+			all[0]->restarted = all[0]->truncated;
 			all[0]->event.enable().value();
 			say("           ... the unit stopped, said TRUNCATED once, and the event is off; all of it was "
 			    "read and checked,\n"

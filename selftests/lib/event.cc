@@ -206,6 +206,13 @@ Result<void> Event::disable() const noexcept
 	return {};
 }
 
+Result<void> Event::restart() const noexcept
+{
+	auto stopped = disable();
+
+	return stopped ? enable() : stopped;
+}
+
 Result<void> Event::set_output(const Event &target) const
 {
 	if (::ioctl(fd(), PERF_EVENT_IOC_SET_OUTPUT, target.fd())) {

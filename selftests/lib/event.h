@@ -38,6 +38,12 @@ public:
 	/* PERF_EVENT_IOC_ENABLE and _DISABLE.  ENABLE does nothing to an event that is not off. */
 	Result<void> enable() const noexcept;
 	Result<void> disable() const noexcept;
+	/*
+	 * To go on after PERF_AUX_FLAG_TRUNCATED, when room has been made: disable(), then enable().  The kernel switches the
+	 * event off a moment after the consumer can see the record; enable() alone, if it comes between, does nothing, and the
+	 * event then stays off.
+	 */
+	Result<void> restart() const noexcept;
 	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target, which lends it. */
 	Result<void> set_output(const Event &target) const;
 
