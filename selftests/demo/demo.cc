@@ -179,8 +179,9 @@ bool full_trace(const Pmu &pmu, int cpus)
 	    "(H);",
 		cpus > 1 ? "CPU 0 and on CPU 1" : "CPU 0", area / KiB);
 	say("   this program is woken every {} KiB, checks every byte (#), and gives the room back by moving aux_tail "
-	    "(T).\n",
+	    "(T).",
 		watermark / KiB);
+	say("   Where both are in one place (=) there is nothing to read.\n");
 	std::string title = "       ms";
 	for (int cpu = 0; cpu < cpus; cpu++)
 		title += std::format(
