@@ -12,6 +12,7 @@ KDIR ?= /lib/modules/$(KVER)/build
 # Kernels of the lab: one for modules and vm, several for check, soak and bench.
 KERNEL ?=
 DESTDIR ?=
+built := .
 devel = $(DESTDIR)/usr/lib/auxpmu/$(KVER)
 dkms_source := /usr/src/auxpmu-$(VERSION)
 
@@ -47,12 +48,12 @@ install: need-headers devel-install ## install modules, headers and Module.symve
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
 devel-install:
-	@[ -e Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
+	@[ -e $(built)/Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
 	@install -d "$(devel)/include/uapi" "$(DESTDIR)/usr/include"
 	@install -m 644 module/auxpmu.h module/chunks.h module/window.h "$(devel)/include"
 	@install -m 644 uapi/auxpmu.h "$(devel)/include/uapi"
 	@install -m 644 uapi/auxpmu.h "$(DESTDIR)/usr/include/auxpmu.h"
-	@install -m 644 Module.symvers VERSION "$(devel)"
+	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
 
 uninstall: ## undo install
 	@rm -rf "$(devel)" "$(DESTDIR)/usr/include/auxpmu.h"

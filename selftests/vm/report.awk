@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Turns the KTAP of run-tests into a line per case: ok, FAIL or skip, then where
+# (-v where=KERNEL), program and case. What a program does not say itself is
+# judged here: a plan not kept, a bad exit status, an end in the middle.
+
+function say(verdict, name, why) {
+	printf "%-4s  %-6s  %s%s\n", verdict, where, name, why == "" ? "" : "  (" why ")"
+	if (verdict == "FAIL")
+		printf "%s", notes
+	notes = ""
+	fflush()
+}
+function text(line) {
+	sub(/^ *(not )?ok [0-9]+ */, "", line)
+	sub(/^- */, "", line)
+	sub(/ *# *SKIP.*/, "", line)
+	return line
+}
+function reason(line) {
+	return line ~ /# *SKIP/ ? skip_reason(line) : ""
+}
+function skip_reason(line) {
+	sub(/.*# *SKIP */, "", line)
+	return line == "" ? "no reason given" : line
+}
+
+/^# program / { program = $3; cases = bad = 0; plan = -1; notes = ""; next }
+/^    1\.\.[0-9]+/ { plan = substr($1, 4) + 0; if (/# *SKIP/) plan_skip = skip_reason($0); else plan_skip = ""; next }
+/^    ok [0-9]+/ {
+	cases++
+	if (/# *SKIP/) say("skip", program ": " text($0), reason($0))
+	else say("ok", program ": " text($0))
+	next
+}
+/^    not ok [0-9]+/ { cases++; bad++; say("FAIL", program ": " text($0)); next }
+/^ok [0-9]+/ || /^not ok [0-9]+/ {
+	if (plan >= 0 && plan != cases)
+		say("FAIL", program, "planned " plan " cases, reported " cases)
+	else if (/^not ok/ && !bad) {
+		sub(/.*# /, "")
+		say("FAIL", program, $0)
+	} else if (!cases && plan != 0)
+		say(/# *SKIP/ ? "skip" : "ok", program, reason($0))
+	else if (!cases && plan_skip != "" && plan_skip != "no test case of that name")
+		say("skip", program, plan_skip)
+	program = notes = ""
+	next
+}
+/^    TAP version|^    KTAP version|^KTAP version|^1\.\.[0-9]+/ { next }
+{ if (length(notes) < 8000) notes = notes "      " $0 "\n" }
+END {
+	if (program != "")
+		say("FAIL", program, "did not come to its end")
+}
