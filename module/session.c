@@ -18,8 +18,8 @@
 #include "session.h"
 
 /*
- * Bytes kept back when a buffer has been filled to the brim; see session_turn(). Two would do: the
- * core takes a buffer with one byte free for full.
+ * Bytes kept back when all room has been used, see renew().  Two would do: the core takes a buffer
+ * with one byte free for full.
  */
 #define AUXPMU_HOLD_BACK	64
 
@@ -158,7 +158,10 @@ static void pad(struct auxpmu_session *session)
 		memset(data, 0, length);
 }
 
-static enum auxpmu_result do_arm(struct auxpmu_session *session)
+/*
+ * Take the next window of the open transaction, and pad up to it.  False when there is no room.
+ */
+static bool take_window(struct auxpmu_session *session)
 {
 	struct auxpmu_buffer *buffer = session->buffer;
 	struct auxpmu_window_request request = {
@@ -166,23 +169,30 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 		.wakeup = session->handle.wakeup,
 		.overwrite = buffer->overwrite,
 	};
-	struct auxpmu_window window = { .full = true };
 
 	/* Bytes kept back by a turn may be more than the core now says are free. */
-	if (buffer->overwrite || session->handle.size >= uncommitted(session)) {
-		request.space = session->handle.size - uncommitted(session);
-		window = auxpmu_window_next(&buffer->chunks, &session->rules, &request);
-	}
-	if (window.full) {
+	if (!buffer->overwrite && session->handle.size < uncommitted(session))
+		return false;
+	request.space = session->handle.size - uncommitted(session);
+	session->window = auxpmu_window_next(&buffer->chunks, &session->rules, &request);
+	if (session->window.full)
+		return false;
+	pad(session);
+	return true;
+}
+
+static enum auxpmu_result do_arm(struct auxpmu_session *session)
+{
+	/* Trace has been lost for lack of room, and the record about it is still to come. */
+	if (session->flags & PERF_AUX_FLAG_TRUNCATED)
+		return AUXPMU_USED_UP;
+	if (!take_window(session)) {
 		if (!session->fresh)
 			return AUXPMU_USED_UP;
 		session->flags |= PERF_AUX_FLAG_TRUNCATED;
 		end(session, 0);
 		return AUXPMU_NO_SPACE;
 	}
-
-	session->window = window;
-	pad(session);
 	if (session->pmu->ops->arm(session)) {
 		session->stats.arm_failures++;
 		session->flags |= PERF_AUX_FLAG_PARTIAL;
@@ -259,51 +269,97 @@ static void copy_in(struct auxpmu_buffer *buffer, u64 position, const void *data
 }
 
 /*
- * The trace is in the unit's own memory. When there is more than room, the newest is kept, since
- * that is what led to where the traced program now is.
+ * Hand over what there is, and see how far the consumer has read meanwhile.
+ *
+ * When all of the room has been used, the core would refuse to begin again, switch the event off,
+ * and no record would say TRUNCATED.  So the last bytes are kept back until it is known whether
+ * there is room behind them; do_arm() hands them over with TRUNCATED if not.
+ *
+ * When it fails, what was kept back is lost, and counted: the buffer is being unmapped, or
+ * aux_tail is nonsense.
  */
-static void drain_copy(struct auxpmu_session *session, u64 bytes)
+static enum auxpmu_result renew(struct auxpmu_session *session)
 {
-	struct auxpmu_buffer *buffer = session->buffer;
-	u64 room = buffer->overwrite ? buffer->size : session->window.to - session->window.from;
-	u64 to = session->window.from + bytes;
+	bool brim = uncommitted(session) >= session->handle.size;
+	enum auxpmu_result result;
+
+	end(session, brim ? min_t(u64, uncommitted(session), AUXPMU_HOLD_BACK) : 0);
+	result = begin(session, true);
+	if (result != AUXPMU_OK)
+		session->stats.lost_space += uncommitted(session);
+	return result;
+}
+
+/* Spans of the unit's memory, without their first @drop bytes, to @position. */
+static void copy_spans(struct auxpmu_session *session, u64 position, u64 drop)
+{
 	struct auxpmu_span spans[2];
-	unsigned int nr, n;
-	u64 drop = 0;
+	unsigned int nr = session->pmu->ops->spans(session, spans);
+	unsigned int n;
 
-	if (!bytes)
-		return;
-	nr = session->pmu->ops->spans(session, spans);
-	if (bytes > room)
-		drop = min(bytes, roundup(bytes - room, (u64)session->rules.unit));
-	session->stats.produced += bytes;
-	session->stats.padded += session->window.from - session->position;
-	if (buffer->overwrite) {
-		/*
-		 * Straight to where the newest go; what they would have overwritten need not be
-		 * copied first.
-		 */
-		advance(session, to);
-	} else {
-		to -= drop;
-		advance(session, to);
-		if (drop) {
-			session->stats.lost_space += drop;
-			session->flags |= PERF_AUX_FLAG_TRUNCATED;
-		}
-	}
-
-	to -= bytes - drop;
 	for (n = 0; n < nr; n++) {
 		u64 skip = min(drop, spans[n].length);
 
 		drop -= skip;
-		copy_in(buffer, to, spans[n].data + skip, spans[n].length - skip);
-		to += spans[n].length - skip;
+		copy_in(session->buffer, position, spans[n].data + skip, spans[n].length - skip);
+		position += spans[n].length - skip;
 	}
 }
 
-static void do_disarm(struct auxpmu_session *session)
+/* A flight recorder takes all; what would be overwritten at once is not copied first. */
+static void drain_copy_overwrite(struct auxpmu_session *session, u64 bytes)
+{
+	u64 size = session->buffer->size;
+	u64 drop = bytes > size ? bytes - size : 0;
+	u64 from = session->window.from;
+
+	session->stats.padded += from - session->position;
+	advance(session, from + bytes);
+	copy_spans(session, from + drop, drop);
+}
+
+/*
+ * The trace is in the unit's own memory, of which there may be more than room.  The unit does not
+ * know of windows, so the consumer is given a chance to have read on; if that is not enough, the
+ * newest is kept, since that is what led to where the traced program now is.
+ */
+static enum auxpmu_result drain_copy(struct auxpmu_session *session, u64 bytes)
+{
+	u64 room = session->window.to - session->window.from;
+	u64 drop = 0;
+
+	if (!bytes)
+		return AUXPMU_OK;
+	session->stats.produced += bytes;
+	if (session->buffer->overwrite) {
+		drain_copy_overwrite(session, bytes);
+		return AUXPMU_OK;
+	}
+	if (bytes > room) {
+		enum auxpmu_result result = renew(session);
+
+		if (result != AUXPMU_OK) {
+			session->stats.lost_space += bytes;
+			return result;
+		}
+		room = take_window(session) ? session->window.to - session->window.from : 0;
+	}
+	if (bytes > room) {
+		drop = min(bytes, roundup(bytes - room, (u64)session->rules.unit));
+		session->stats.lost_space += drop;
+		session->flags |= PERF_AUX_FLAG_TRUNCATED;
+	}
+	if (bytes > drop) {
+		u64 from = session->window.from;
+
+		session->stats.padded += from - session->position;
+		advance(session, from + bytes - drop);
+		copy_spans(session, from, drop);
+	}
+	return AUXPMU_OK;
+}
+
+static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 {
 	const struct auxpmu_ops *ops = session->pmu->ops;
 	struct auxpmu_position position = {};
@@ -312,44 +368,28 @@ static void do_disarm(struct auxpmu_session *session)
 	ops->position(session, &position);
 	lost_in_unit(session, position.lost);
 	if (auxpmu_session_event(session)->needs.output == AUXPMU_COPY)
-		drain_copy(session, position.bytes);
-	else
-		drain_window(session, position.bytes);
+		return drain_copy(session, position.bytes);
+	drain_window(session, position.bytes);
+	return AUXPMU_OK;
 }
 
 /*
- * Hand over what there is and ask for more room.
+ * The window is used up, or the consumer is waiting.
  *
- * A flight recorder has both already: nobody reads it before it is stopped, and a record for every
- * chunk it passes would only drown the data ring.
- *
- * A unit with regions may have filled the buffer to the last byte. If all of that were committed
- * and the consumer had not read on, the core would refuse to begin, switch the event off, and no
- * record would say TRUNCATED: so the last bytes are kept back until it is known whether there is
- * room behind them; do_arm() ends with TRUNCATED if not.
+ * A flight recorder has room without asking: nobody reads it before it is stopped, and a record
+ * for every chunk it passes would only drown the data ring.
  */
 static enum auxpmu_result do_turn(struct auxpmu_session *session)
 {
-	bool brim = uncommitted(session) > session->handle.size;
-	enum auxpmu_result result;
-
 	if (session->buffer->overwrite) {
 		session->fresh = true;
 		return AUXPMU_OK;
 	}
-	/* With nothing to keep back there is no second chance. */
-	if (brim && uncommitted(session) < 2)
-		session->flags |= PERF_AUX_FLAG_TRUNCATED;
 	if (session->flags & PERF_AUX_FLAG_TRUNCATED) {
 		end(session, 0);
 		return AUXPMU_NO_SPACE;
 	}
-	end(session, brim ? min_t(u64, uncommitted(session), AUXPMU_HOLD_BACK) : 0);
-	result = begin(session, true);
-	/* The buffer is being unmapped, or aux_tail is nonsense: nobody is left to hand them to. */
-	if (result != AUXPMU_OK)
-		session->stats.lost_space += uncommitted(session);
-	return result;
+	return renew(session);
 }
 
 static enum auxpmu_result perform(struct auxpmu_session *session, enum auxpmu_action action)
@@ -360,8 +400,7 @@ static enum auxpmu_result perform(struct auxpmu_session *session, enum auxpmu_ac
 	case AUXPMU_DO_ARM:
 		return do_arm(session);
 	case AUXPMU_DO_DISARM:
-		do_disarm(session);
-		return AUXPMU_OK;
+		return do_disarm(session);
 	case AUXPMU_DO_TURN:
 		return do_turn(session);
 	case AUXPMU_DO_END:

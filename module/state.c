@@ -77,7 +77,7 @@ enum auxpmu_action auxpmu_state_next(u32 word)
  */
 static u32 ended(u32 word, enum auxpmu_result result)
 {
-	word &= ~(AUXPMU_OPEN | AUXPMU_TURN);
+	word &= ~(AUXPMU_OPEN | AUXPMU_ARMED | AUXPMU_TURN);
 	if (result == AUXPMU_NO_SPACE)
 		return word | AUXPMU_FULL;
 	return word & ~(AUXPMU_RUN | AUXPMU_STOPPED);

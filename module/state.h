@@ -84,9 +84,9 @@ enum auxpmu_action auxpmu_state_next(u32 word);
 /* How the action went. */
 enum auxpmu_result {
 	AUXPMU_OK,
-	AUXPMU_NO_SPACE,	/* BEGIN, ARM, TURN: the buffer is full; the transaction is ended */
+	AUXPMU_NO_SPACE,	/* any but END: the buffer is full; the transaction is ended */
 	AUXPMU_USED_UP,		/* ARM: the window is used up, another may be had: TURN */
-	AUXPMU_FAILED,		/* BEGIN, TURN, ARM: not to be had; the transaction is ended */
+	AUXPMU_FAILED,		/* any but END: not to be had; the transaction is ended */
 };
 
 /*

@@ -580,7 +580,8 @@ static int emit_on(int cpu, u64 bytes)
 		ret = emit.ret;
 		cond_resched();
 	} while (!ret && bytes && !fatal_signal_pending(current));
-	return ret;
+	/* Full just as a slice ended: the next one found nobody tracing. */
+	return ret == -ENXIO && emitted_bytes ? -ENOSPC : ret;
 }
 
 /* A line of text from user space, without its newline; to be freed. */

@@ -165,7 +165,7 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 		return window;
 	}
 	window.irq = window.to;
-	if (!request->overwrite)
+	if (!request->overwrite && request->wakeup < window.to)
 		window.irq = smaller(window.to, end_at_or_above(chunks, rules, window.from,
 								request->wakeup));
 	return window;
