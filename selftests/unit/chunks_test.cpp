@@ -143,13 +143,14 @@ TEST_CASE("buffers of 32 and 64 pages are mapped, with chunks all alike and with
 	Random random(1);
 	for (unsigned pages : {32U, 64U}) {
 		for (unsigned order = 0; (1U << order) <= pages; ++order)
-			CHECK(disagreement({4, std::vector<unsigned>(pages >> order, order)}, true).empty());
+			ENSURE(disagreement({4, std::vector<unsigned>(pages >> order, order)}, true).empty());
 		for (int i = 0; i < 4000; ++i) {
 			const auto wrong = disagreement(random_layout(random, 3, pages, pages == 32 ? 5 : 6), true);
 			if (!wrong.empty())
 				FAIL(wrong);
 		}
 	}
+	SUCCEED();
 }
 
 TEST_CASE("a buffer of 2 GiB is mapped, with one chunk, with half a million, and with anything between")
@@ -157,9 +158,9 @@ TEST_CASE("a buffer of 2 GiB is mapped, with one chunk, with half a million, and
 	Random random(2);
 	constexpr std::uint64_t pages = 512 * 1024;
 	for (unsigned order : {0U, 1U, 10U, 18U, 19U})
-		CHECK(disagreement({12, std::vector<unsigned>(pages >> order, order)}, false).empty());
+		ENSURE(disagreement({12, std::vector<unsigned>(pages >> order, order)}, false).empty());
 	for (int i = 0; i < 12; ++i)
-		CHECK(disagreement(random_layout(random, 12, pages, i < 6 ? 10 : 19), false).empty());
+		ENSURE(disagreement(random_layout(random, 12, pages, i < 6 ? 10 : 19), false).empty());
 	auto odd = std::vector<unsigned>{0};
 	for (unsigned order = 0; order < 19; ++order)
 		odd.push_back(order);
@@ -173,9 +174,9 @@ TEST_CASE("a buffer of larger pages, and of more bytes than 32 bits can count, i
 	Random random(3);
 	for (unsigned page_shift : {14U, 16U})
 		for (int i = 0; i < 20; ++i)
-			CHECK(disagreement(random_layout(random, page_shift, 1024, 10), false).empty());
+			ENSURE(disagreement(random_layout(random, page_shift, 1024, 10), false).empty());
 	for (unsigned order : {17U, 18U})
-		CHECK(disagreement({16, std::vector<unsigned>((256 * 1024) >> order, order)}, false).empty());
+		ENSURE(disagreement({16, std::vector<unsigned>((256 * 1024) >> order, order)}, false).empty());
 	CHECK(disagreement({16, {0, 0, 1, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2}}, false).empty());
 }
 
@@ -183,16 +184,17 @@ TEST_CASE("blocks that do not tile the buffer are refused")
 {
 	for (u32 nr_pages : {1U, 2U, 4U, 8U, 64U}) {
 		std::vector<unsigned> notes(nr_pages, 0);
-		REQUIRE(scan(nr_pages, notes) == 0);
+		ENSURE(scan(nr_pages, notes) == 0);
 		for (u32 page = 0; page < nr_pages; ++page)
 			for (unsigned order = 0; order < 12; ++order) {
 				notes.assign(nr_pages, 0);
 				notes[page] = order;
 				const bool fits = page + (std::uint64_t{1} << order) <= nr_pages;
 				CAPTURE(nr_pages, page, order);
-				REQUIRE(scan(nr_pages, notes) == (fits ? 0 : -EINVAL));
+				ENSURE(scan(nr_pages, notes) == (fits ? 0 : -EINVAL));
 			}
 	}
+	SUCCEED();
 }
 
 TEST_CASE("an order no allocator can mean is refused and computes nothing undefined")
@@ -203,11 +205,12 @@ TEST_CASE("an order no allocator can mean is refused and computes nothing undefi
 			std::vector<unsigned> notes(nr_pages, 0);
 			CAPTURE(order, nr_pages);
 			notes[0] = order;
-			CHECK(scan(nr_pages, notes) == -EINVAL);
+			ENSURE(scan(nr_pages, notes) == -EINVAL);
 			notes[0] = 0;
 			notes[nr_pages - 1] = order;
-			CHECK(scan(nr_pages, notes) == -EINVAL);
+			ENSURE(scan(nr_pages, notes) == -EINVAL);
 		}
+	SUCCEED();
 }
 
 TEST_CASE("region ends are found below and above every position of small buffers")
@@ -255,9 +258,10 @@ TEST_CASE("region ends are found in buffers of up to 2 GiB")
 			const auto at_or_above = std::lower_bound(ends.begin(), ends.end(), offset);
 			const auto above = std::upper_bound(ends.begin(), ends.end(), offset);
 			CAPTURE(layout.text(), granule, base, offset);
-			REQUIRE(auxpmu_region_ceil(map.get(), granule, base + offset) == base + *at_or_above);
-			REQUIRE(auxpmu_region_floor(map.get(), granule, base + offset) ==
+			ENSURE(auxpmu_region_ceil(map.get(), granule, base + offset) == base + *at_or_above);
+			ENSURE(auxpmu_region_floor(map.get(), granule, base + offset) ==
 				base + (above == ends.begin() ? 0 : above[-1]));
 		}
 	}
+	SUCCEED();
 }

@@ -18,6 +18,13 @@ extern "C" {
 #include "window.h"
 }
 
+// A REQUIRE for loops: says something only when it fails, for TAP has a line for each assertion.
+#define ENSURE(...)                                                                                                    \
+	do {                                                                                                           \
+		if (!(__VA_ARGS__))                                                                                    \
+			FAIL(#__VA_ARGS__);                                                                            \
+	} while (0)
+
 namespace unit
 {
 
