@@ -118,3 +118,24 @@ TEST_CASE("Sizes that are no power of two of pages, or do not match the user pag
 		::mmap(nullptr, 64 * KiB, PROT_READ | PROT_WRITE, MAP_PRIVATE, event->fd(), static_cast<off_t>(offset));
 	CHECK(address == MAP_FAILED);
 }
+
+TEST_CASE("An AUX area cannot be taken apart or moved, and survives the attempt", "[contract][access]")
+{
+	pin(0);
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+		Setup setup;
+
+		setup.mode = mode;
+		auto tracer = open_or_skip(setup);
+		auto whole = tracer.aux.view(0, tracer.aux.size()).first;
+		auto address = const_cast<std::byte *>(whole.data());
+		tracer.enable();
+		tracer.produce(4 * KiB);
+		CHECK(::munmap(address, page_size()) == -1);
+		CHECK(::munmap(address + page_size(), page_size()) == -1);
+		CHECK(::mremap(address, whole.size(), 2 * whole.size(), MREMAP_MAYMOVE) == MAP_FAILED);
+		CHECK(::mremap(address, whole.size(), whole.size() / 2, 0) == MAP_FAILED);
+		tracer.produce(4 * KiB);
+		tracer.finish();
+	}
+}

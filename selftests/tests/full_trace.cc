@@ -208,3 +208,36 @@ TEST_CASE("Trace that comes by itself, from a timer, is complete", "[synth][full
 		tracer.finish();
 	}
 }
+
+TEST_CASE("When the data ring is full records are lost, and counted, but no trace", "[synth][full]")
+{
+	need_synthetic();
+	Setup setup;
+	constexpr std::uint64_t total = 256 * KiB;
+
+	setup.output = AUXPMU_SYNTH_WINDOW;
+	setup.data_bytes = 4 * KiB;
+	setup.watermark = 1;
+	Tracer tracer(setup);
+	tracer.enable();
+	/* The trace is read and the records are not: the ring holds less than a hundred of them. */
+	for (std::uint64_t done = 0; done < total; done += 16 * KiB) {
+		tracer.emit_all(16 * KiB);
+		Spans spans = tracer.aux.readable();
+		tracer.verifier.feed(spans);
+		tracer.aux.consume(spans.size());
+	}
+	tracer.disable();
+	tracer.drain();
+	/* That some are lost is said with the first that there is room for again. */
+	tracer.enable();
+	tracer.disable();
+	tracer.drain();
+	INFO(tracer.verifier.error());
+	CHECK(tracer.verifier.complete());
+	CHECK(tracer.verifier.totals().record_bytes == total + 2 * setup.record);
+	CHECK(tracer.aux.head() == total + 2 * setup.record);
+	CHECK(tracer.tally.lost > 0);
+	CHECK(tracer.tally.aux_bytes < tracer.aux.head());
+	CHECK(statistics().since(*tracer.before)["committed"] == tracer.aux.head());
+}

@@ -4,6 +4,12 @@
 #include <array>
 #include <format>
 
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "fixture.h"
 
 using namespace auxpmu;
@@ -168,4 +174,138 @@ TEST_CASE("Only one event of an exclusive PMU may have a CPU, and the second is 
 	CHECK(third.error().code == EBUSY);
 	first->close();
 	CHECK(Event::open(make_attr(setup), Target::task()));
+}
+
+TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced again", "[synth][lifetime]")
+{
+	need_synthetic();
+	const char *path = "/sys/devices/system/cpu/cpu1/online";
+	UniqueFd online(::open(path, O_WRONLY | O_CLOEXEC));
+
+	if (cpus() < 2 || !online)
+		SKIP("there is no CPU 1 that can go offline");
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (bool manual : {true, false}) {
+			Setup setup;
+
+			setup.target = Target::on_cpu(1);
+			setup.output = output;
+			setup.manual = manual;
+			INFO(describe(setup));
+			{
+				Tracer tracer(setup);
+				tracer.enable();
+				tracer.emit_all(4 * KiB);
+				REQUIRE(::pwrite(online.get(), "0", 1, 0) == 1);
+				CHECK(tracer.emit(64).error == ENXIO);
+				std::uint64_t head = tracer.aux.head();
+				REQUIRE(::pwrite(online.get(), "1", 1, 0) == 1);
+				CHECK(tracer.aux.head() == head);
+				/* All of it was handed over. */
+				tracer.drain();
+				bool whole = tracer.verifier.complete();
+				INFO(tracer.verifier.error());
+				CHECK(whole);
+				CHECK(tracer.verifier.totals().record_bytes >= 4 * KiB + setup.record);
+				auto delta = statistics().since(*tracer.before);
+				CHECK(delta["begins"] == delta["ends"]);
+				CHECK(delta["committed"] == head);
+			}
+			wait_until("the buffer to be freed", [] { return buffers().empty(); });
+			Tracer again(setup);
+			again.enable();
+			again.emit_all(4 * KiB);
+			again.finish();
+		}
+}
+
+namespace
+{
+
+/* The n-th allocation of this thread from now on fails; the kernel needs fault injection. */
+class FailNth
+{
+public:
+	FailNth() : file(::open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC)) {}
+	explicit operator bool() const { return static_cast<bool>(file); }
+	void arm(unsigned n)
+	{
+		auto text = std::to_string(n);
+
+		(void)!::pwrite(file.get(), text.data(), text.size(), 0);
+	}
+	/* Disarms; did it happen? */
+	bool happened()
+	{
+		char text[16] = "";
+
+		(void)!::pread(file.get(), text, sizeof(text) - 1, 0);
+		(void)!::pwrite(file.get(), "0", 1, 0);
+		return std::atoi(text) == 0;
+	}
+
+private:
+	UniqueFd file;
+};
+
+/* Takes away the limits that keep fault injection from user-space allocations it knows how to survive. */
+void let_all_fail()
+{
+	for (const char *name :
+		{"failslab/ignore-gfp-wait", "fail_page_alloc/ignore-gfp-wait", "fail_page_alloc/ignore-gfp-highmem"})
+		if (FILE *file = std::fopen(std::format("/sys/kernel/debug/{}", name).c_str(), "w")) {
+			std::fputs("N", file);
+			std::fclose(file);
+		}
+}
+
+} // namespace
+
+TEST_CASE("Whatever allocation fails while an event is opened, mapped and traced, nothing is left behind",
+	"[synth][lifetime]")
+{
+	need_synthetic();
+	FailNth fault;
+	if (!fault)
+		SKIP("this kernel has no fault injection (CONFIG_FAULT_INJECTION, fail-nth)");
+	let_all_fail();
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		unsigned refused = 0, survived = 0;
+
+		for (unsigned n = 1; n < 500; n++) {
+			auto before = statistics();
+			Setup setup;
+			setup.output = output;
+			auto attr = make_attr(setup);
+			bool good = false;
+			bool hit;
+			{
+				fault.arm(n);
+				auto event = Event::open(attr, setup.target);
+				if (event) {
+					auto data = DataRing::map(*event, setup.data_bytes);
+					if (data) {
+						auto aux = AuxRing::map(*data, *event, setup.aux_bytes, setup.mode);
+						good = static_cast<bool>(aux) && event->enable() && event->disable() &&
+						       aux->head() > 0;
+					}
+				}
+				hit = fault.happened();
+			}
+			CAPTURE(output, n, good);
+			wait_until("the buffer to be freed", [] { return buffers().empty(); });
+			auto delta = statistics().since(before);
+			CHECK(delta["begins"] == delta["ends"]);
+			if (!hit) {
+				CHECK(good);
+				break;
+			}
+			(good ? survived : refused)++;
+		}
+		std::printf("# output %u: %u failed allocations: %u refused cleanly, %u survived\n", output,
+			refused + survived, refused, survived);
+		CHECK(refused > 5);
+	}
 }
