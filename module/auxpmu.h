@@ -117,6 +117,8 @@ struct auxpmu_buffer {
 	/* The framework's own. */
 	const void *rb;			/* the ring it hangs on; never dereferenced */
 	u64 head;			/* overwrite: where the next transaction goes on */
+	u64 first;			/* where the first one began, if begun */
+	bool begun;
 	struct hlist_node node;
 	struct rcu_head rcu;
 };
@@ -240,6 +242,8 @@ struct auxpmu_desc {
  * @arm_failures: the backend could not arm
  * @overruns: the unit wrote past its window: a bug
  * @busy: refused: the unit traces for another event
+ * @samples: PERF_SAMPLE_AUX written
+ * @sample_no_trace: of those, all zeros: nothing was being traced, or the session was at work
  *
  * Always: produced + padded == committed + lost_unit + lost_space + what is not committed yet.
  */
@@ -265,6 +269,8 @@ struct auxpmu_stats {
 	u64 arm_failures;
 	u64 overruns;
 	u64 busy;
+	u64 samples;
+	u64 sample_no_trace;
 };
 
 /**

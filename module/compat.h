@@ -28,6 +28,22 @@
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
 
+/* aux_pause and aux_resume: 6.13 and newer, and Debian's 6.12. */
+#ifdef PERF_PMU_CAP_AUX_PAUSE
+static inline bool auxpmu_paused(const struct perf_event *event)
+{
+	return READ_ONCE(event->hw.aux_paused);
+}
+#else
+#define PERF_PMU_CAP_AUX_PAUSE	0
+#define PERF_EF_PAUSE		0
+#define PERF_EF_RESUME		0
+static inline bool auxpmu_paused(const struct perf_event *event)
+{
+	return false;
+}
+#endif
+
 #ifndef AUXPMU_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),

@@ -4,6 +4,7 @@
 
 #include <linux/module.h>
 
+#include "sample.h"
 #include "stats.h"
 #include "synth.h"
 
@@ -12,6 +13,7 @@ static int __init auxpmu_init(void)
 	int ret;
 
 	auxpmu_debugfs_init();
+	auxpmu_sample_init();
 	ret = auxpmu_synth_init();
 	if (ret)
 		auxpmu_debugfs_exit();

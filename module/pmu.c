@@ -14,6 +14,7 @@
 #include "buffer.h"
 #include "compat.h"
 #include "pmu.h"
+#include "sample.h"
 #include "session.h"
 #include "stats.h"
 
@@ -90,6 +91,11 @@ static void start(struct perf_event *event, int flags)
 
 	if (!session)
 		return;
+	/* Pause and resume may interrupt start and stop, and leave the event's state alone. */
+	if (flags & PERF_EF_RESUME) {
+		auxpmu_session_request(session, AUXPMU_REQ_RESUME);
+		return;
+	}
 	auxpmu_session_request(session, AUXPMU_REQ_START);
 	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
 }
@@ -104,6 +110,10 @@ static void stop(struct perf_event *event, int flags)
 
 	if (!session)
 		return;
+	if (flags & PERF_EF_PAUSE) {
+		auxpmu_session_request(session, AUXPMU_REQ_PAUSE);
+		return;
+	}
 	auxpmu_session_request(session,
 			       flags & PERF_EF_UPDATE ? AUXPMU_REQ_CLOSE : AUXPMU_REQ_PARK);
 	event->hw.state |= PERF_HES_STOPPED;
@@ -134,7 +144,7 @@ static int add(struct perf_event *event, int flags)
 		session->stats.busy++;
 		return -EBUSY;
 	}
-	atomic_set(&session->word, 0);
+	atomic_set(&session->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
 	session->event = event;
 	ret = ops->add ? ops->add(session) : 0;
 	if (ret) {
@@ -162,8 +172,22 @@ static ssize_t aux_head_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(aux_head);
 
+static ssize_t sampling_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%d\n", auxpmu_sample_available());
+}
+static DEVICE_ATTR_RO(sampling);
+
+static ssize_t pause_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%d\n", !!PERF_PMU_CAP_AUX_PAUSE);
+}
+static DEVICE_ATTR_RO(pause);
+
 static struct attribute *caps_attrs[] = {
 	&dev_attr_aux_head.attr,
+	&dev_attr_pause.attr,
+	&dev_attr_sampling.attr,
 	NULL
 };
 
@@ -275,7 +299,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	pmu->pmu = (struct pmu){
 		.module = owner,
 		.capabilities = PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
-				PERF_PMU_CAP_AUX_PREFER_LARGE,
+				PERF_PMU_CAP_AUX_PREFER_LARGE | PERF_PMU_CAP_AUX_PAUSE,
 		.task_ctx_nr = perf_sw_context,
 		.attr_groups = all_groups(desc->attr_groups),
 		.nr_addr_filters = desc->nr_addr_filters,
@@ -287,6 +311,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		.read = read,
 		.setup_aux = auxpmu_buffer_setup,
 		.free_aux = auxpmu_buffer_free,
+		.snapshot_aux = auxpmu_sample_available() ? auxpmu_sample : NULL,
 	};
 	if (!pmu->pmu.attr_groups)
 		goto free;

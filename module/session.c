@@ -121,6 +121,10 @@ static enum auxpmu_result begin(struct auxpmu_session *session, bool go_on)
 	}
 	session->buffer = buffer;
 	session->fresh = true;
+	if (!buffer->begun) {
+		buffer->begun = true;
+		buffer->first = session->handle.head;
+	}
 	if (!go_on) {
 		session->head = buffer->overwrite ? buffer->head : session->handle.head;
 		session->position = session->head;
@@ -472,6 +476,15 @@ void auxpmu_session_give(struct auxpmu_session *session)
 bool auxpmu_session_take(struct auxpmu_session *session)
 {
 	return !(atomic_fetch_or(AUXPMU_BUSY, &session->word) & AUXPMU_BUSY);
+}
+
+bool auxpmu_session_hold(struct auxpmu_session *session)
+{
+	if (auxpmu_session_armed(session)) {
+		do_disarm(session);
+		note(session, AUXPMU_DO_DISARM, AUXPMU_OK);
+	}
+	return atomic_read(&session->word) & AUXPMU_OPEN;
 }
 
 void auxpmu_session_request(struct auxpmu_session *session, enum auxpmu_request request)

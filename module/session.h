@@ -24,6 +24,12 @@ bool auxpmu_session_take(struct auxpmu_session *session);
 /* As the owner: the unit has reached window.irq.  True when it is armed again. */
 bool auxpmu_session_turn(struct auxpmu_session *session);
 
+/*
+ * As the owner: switch the unit off until the session is given back, so that session->position is
+ * where it got.  False when no transaction is open, and so no buffer is there.
+ */
+bool auxpmu_session_hold(struct auxpmu_session *session);
+
 /* Give it back, having served what was wanted meanwhile. */
 void auxpmu_session_give(struct auxpmu_session *session);
 

@@ -41,6 +41,8 @@ static const struct counter counters[] = {
 	COUNTER(arm_failures),
 	COUNTER(overruns),
 	COUNTER(busy),
+	COUNTER(samples),
+	COUNTER(sample_no_trace),
 };
 
 static_assert(ARRAY_SIZE(counters) * sizeof(u64) == sizeof(struct auxpmu_stats));
