@@ -18,6 +18,7 @@
 #include "pmu.h"
 #include "sample.h"
 #include "session.h"
+#include "trace.h"
 
 /* What perf_output_copy() is, until it is found: nothing is copied, everything is left over. */
 static unsigned int copy_nothing(struct perf_output_handle *handle, const void *data,
@@ -109,6 +110,7 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 		length = min_t(u64, there(session), size);
 	if (!length)
 		session->stats.sample_no_trace++;
+	trace_auxpmu_sample(session, size, length);
 	ret = put_zeros(handle, size - length);
 	if (!ret)
 		ret = put_trace(handle, session, length);

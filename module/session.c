@@ -17,6 +17,9 @@
 #include "pmu.h"
 #include "session.h"
 
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
 /*
  * Bytes kept back when all room has been used, see renew().  Two would do: the core takes a buffer
  * with one byte free for full.
@@ -41,6 +44,7 @@ static void end(struct auxpmu_session *session, u64 hold)
 	session->stats.ends++;
 	session->head += size;
 	session->flags = 0;
+	trace_auxpmu_end(session, size, flags);
 	session->buffer = NULL;
 	if (buffer->overwrite) {
 		buffer->head = session->head;
@@ -129,6 +133,7 @@ static enum auxpmu_result begin(struct auxpmu_session *session, bool go_on)
 		session->head = buffer->overwrite ? buffer->head : session->handle.head;
 		session->position = session->head;
 	}
+	trace_auxpmu_begin(session);
 	return AUXPMU_OK;
 }
 
@@ -187,6 +192,8 @@ static bool take_window(struct auxpmu_session *session)
 
 static enum auxpmu_result do_arm(struct auxpmu_session *session)
 {
+	int ret;
+
 	/* Trace has been lost for lack of room, and the record about it is still to come. */
 	if (session->flags & PERF_AUX_FLAG_TRUNCATED)
 		return AUXPMU_USED_UP;
@@ -194,10 +201,13 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 		if (!session->fresh)
 			return AUXPMU_USED_UP;
 		session->flags |= PERF_AUX_FLAG_TRUNCATED;
+		trace_auxpmu_full(session);
 		end(session, 0);
 		return AUXPMU_NO_SPACE;
 	}
-	if (session->pmu->ops->arm(session)) {
+	ret = session->pmu->ops->arm(session);
+	trace_auxpmu_arm(session, ret);
+	if (ret) {
 		session->stats.arm_failures++;
 		session->flags |= PERF_AUX_FLAG_PARTIAL;
 		end(session, 0);
@@ -230,6 +240,7 @@ static void lost_in_unit(struct auxpmu_session *session, u64 lost)
 {
 	if (!lost)
 		return;
+	trace_auxpmu_lost(session, lost, 0);
 	session->stats.produced += lost;
 	session->stats.lost_unit += lost;
 	session->flags |= PERF_AUX_FLAG_PARTIAL;
@@ -350,6 +361,7 @@ static enum auxpmu_result drain_copy(struct auxpmu_session *session, u64 bytes)
 	}
 	if (bytes > room) {
 		drop = min(bytes, roundup(bytes - room, (u64)session->rules.unit));
+		trace_auxpmu_lost(session, 0, drop);
 		session->stats.lost_space += drop;
 		session->flags |= PERF_AUX_FLAG_TRUNCATED;
 	}
@@ -370,6 +382,7 @@ static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 
 	ops->disarm(session);
 	ops->position(session, &position);
+	trace_auxpmu_disarm(session, &position);
 	lost_in_unit(session, position.lost);
 	if (auxpmu_session_event(session)->needs.output == AUXPMU_COPY)
 		return drain_copy(session, position.bytes);
@@ -430,6 +443,7 @@ static bool request_word(struct auxpmu_session *session, enum auxpmu_request req
 {
 	int old = atomic_read(&session->word);
 
+	trace_auxpmu_request(session, request, old);
 	do {
 		*word = auxpmu_state_request(old, request) | AUXPMU_BUSY;
 	} while (!atomic_try_cmpxchg(&session->word, &old, *word));
