@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX sampling and pause/resume: samples taken exactly when the test says so, by a tracepoint on a system call that nobody
+ * else makes.
+ */
+#include <format>
+#include <string>
+#include <vector>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+/* The number of a tracepoint, for perf_event_attr.config. */
+std::uint64_t tracepoint(const std::string &name)
+{
+	for (const char *root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"})
+		if (auto text = read_small_file(std::format("{}/events/{}/id", root, name)))
+			return std::stoull(*text);
+	SKIP("this kernel has no tracepoint " << name);
+	return 0;
+}
+
+void sample_here()
+{
+	::syscall(SYS_getppid);
+}
+
+bool samples_aux()
+{
+	return pmu().cap("sampling") == "1";
+}
+
+/* An event of the PMU under test and, in its group, a tracepoint that takes samples of its trace. */
+class Sampler
+{
+public:
+	Sampler(const Setup &wanted, std::uint32_t bytes) : tracer(wanted), attr(make_member(bytes))
+	{
+		if (!samples_aux())
+			SKIP("this kernel offers no AUX sampling");
+		member = Event::open(attr, wanted.target, tracer.event.fd()).value();
+		member.set_output(tracer.event).value();
+		tracer.enable();
+		member.enable().value();
+	}
+
+	/* The trace in the samples there are, oldest first; other records go to the tally. */
+	std::vector<std::vector<std::byte>> samples()
+	{
+		std::vector<std::vector<std::byte>> found;
+
+		tracer.data.drain([&](const RecordView &view) {
+			if (view.header.type != PERF_RECORD_SAMPLE)
+				return;
+			auto sample = std::get<SampleRecord>(decode(view, attr));
+			found.emplace_back(sample.aux.begin(), sample.aux.end());
+		});
+		return found;
+	}
+
+	/* Takes one sample and returns its trace. */
+	std::vector<std::byte> sample()
+	{
+		sample_here();
+		auto all = samples();
+		REQUIRE(all.size() == 1);
+		return all[0];
+	}
+
+	Tracer tracer;
+	perf_event_attr attr;
+	Event member;
+
+private:
+	static perf_event_attr make_member(std::uint32_t bytes)
+	{
+		perf_event_attr attr{};
+
+		attr.type = PERF_TYPE_TRACEPOINT;
+		attr.size = sizeof(attr);
+		attr.config = tracepoint("syscalls/sys_enter_getppid");
+		attr.sample_period = 1;
+		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_AUX;
+		attr.aux_sample_size = bytes;
+		attr.disabled = 1;
+		return attr;
+	}
+};
+
+/* Setup of a test that samples its own thread. */
+Setup own_thread(unsigned output, AuxMode mode)
+{
+	Setup setup;
+
+	pin(0);
+	setup.target = Target::task_on_cpu(0, 0);
+	setup.data_bytes = 256 * KiB;
+	setup.output = output;
+	setup.mode = mode;
+	return setup;
+}
+
+/*
+ * Zeros, then whole or (the first one) cut records, of which the newest has to be number last.  Returns what is wrong, or
+ * nothing.  zeros: bytes of zeros in front.
+ */
+std::string wrong_with(
+	const std::vector<std::byte> &trace, const Setup &setup, std::uint64_t last, std::size_t zeros)
+{
+	if (trace.size() < zeros)
+		return std::format("{} bytes are less than the {} zeros expected", trace.size(), zeros);
+	for (std::size_t at = 0; at < zeros; at++)
+		if (trace[at] != std::byte{0})
+			return std::format("byte {} of {} zeros is not", at, zeros);
+
+	TraceExpectation expectation = make_expectation(setup);
+	expectation.any_first = true;
+	TraceVerifier verifier(expectation);
+	std::size_t cut = (trace.size() - zeros) % setup.record;
+	verifier.feed(std::span(trace).subspan(zeros + cut));
+	verifier.complete();
+	if (!verifier.ok())
+		return verifier.error();
+	if (trace.size() - zeros - cut == 0)
+		return "";
+	if (verifier.streams().size() != 1 || verifier.streams()[0].next_seq != last + 1)
+		return std::format("the newest record is {}, not {}",
+			verifier.streams().empty() ? 0 : verifier.streams()[0].next_seq - 1, last);
+	return "";
+}
+
+} // namespace
+
+TEST_CASE("A sample ends with the newest trace, and is filled with zeros in front while there is less", "[synth][sample]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite})
+			for (std::uint32_t size : {8u, 64u, 1000u, 4096u, 16384u}) {
+				Setup setup = own_thread(output, mode);
+				Sampler sampler(setup, size);
+				std::uint64_t written = setup.record; /* the START record */
+
+				INFO(describe(setup) << ", samples of " << size);
+				for (std::uint64_t more : {0u, 64u, 640u, 4096u, 8192u, 8192u}) {
+					if (more)
+						sampler.tracer.emit_all(more);
+					written += more;
+					auto trace = sampler.sample();
+					CHECK(trace.size() == size);
+					CHECK(wrong_with(trace, setup, written / setup.record - 1,
+						      written < size ? size - written : 0) == "");
+				}
+				sampler.tracer.disable();
+			}
+}
+
+TEST_CASE("A sample may reach around the end of the buffer, many times", "[synth][sample]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+			Setup setup = own_thread(output, mode);
+			setup.aux_bytes = 16 * KiB;
+			setup.record = 256;
+			Sampler sampler(setup, 8192);
+			std::uint64_t written = setup.record;
+
+			INFO(describe(setup));
+			for (int round = 0; round < 64; round++) {
+				sampler.tracer.emit_all(2048 + 256);
+				written += 2048 + 256;
+				auto trace = sampler.sample();
+				CHECK(wrong_with(trace, setup, written / setup.record - 1,
+					      written < 8192 ? 8192 - written : 0) == "");
+				if (mode == AuxMode::full_trace)
+					sampler.tracer.aux.consume(sampler.tracer.aux.readable().size());
+			}
+			sampler.tracer.disable();
+		}
+}
+
+TEST_CASE("Sampling takes nothing from the trace, and adds nothing", "[synth][sample]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		Setup setup = own_thread(output, AuxMode::full_trace);
+		Sampler sampler(setup, 512);
+
+		INFO(describe(setup));
+		for (int round = 0; round < 200; round++) {
+			sampler.tracer.emit_all(192);
+			sample_here();
+			if (round % 16 == 15)
+				sampler.tracer.drain();
+		}
+		sampler.tracer.finish();
+	}
+}
+
+TEST_CASE("With the buffer full a sample is zeros, and counted", "[synth][sample]")
+{
+	need_synthetic();
+	Setup setup = own_thread(AUXPMU_SYNTH_WINDOW, AuxMode::full_trace);
+	setup.aux_bytes = 16 * KiB;
+	Sampler sampler(setup, 4096);
+	auto before = statistics();
+
+	CHECK(sampler.tracer.emit(1 * MiB).error == ENOSPC);
+	/* The member goes on when the leader has been switched off, if the core leaves the group on. */
+	sample_here();
+	for (const auto &trace : sampler.samples()) {
+		CHECK(trace.size() == 4096);
+		CHECK(wrong_with(trace, setup, 0, trace.size()) == "");
+	}
+	auto counted = statistics().since(before);
+	CHECK(counted["samples"] == counted["sample_no_trace"]);
+}
+
+TEST_CASE("Sizes of samples: what the core takes comes back exactly", "[synth][sample]")
+{
+	need_synthetic();
+	/* Not a multiple of 8, more than the buffer, more than a record can hold: the core rounds and bounds. */
+	struct Case {
+		std::uint32_t asked;
+		std::size_t aux_bytes;
+		std::size_t most;
+	};
+	for (const Case &one : {Case{1001, 64 * KiB, 1008}, Case{32 * KiB, 16 * KiB, 16 * KiB}, Case{64 * KiB, 256 * KiB, 64 * KiB}}) {
+		Setup setup = own_thread(AUXPMU_SYNTH_SCATTER, AuxMode::overwrite);
+		setup.aux_bytes = one.aux_bytes;
+		Sampler sampler(setup, one.asked);
+
+		INFO("asked for " << one.asked << " of " << one.aux_bytes);
+		sampler.tracer.emit_all(3 * one.aux_bytes);
+		auto trace = sampler.sample();
+		CHECK(trace.size() <= one.most);
+		CHECK(trace.size() + 64 >= std::min<std::size_t>(one.asked, one.most));
+		CHECK(wrong_with(trace, setup, 3 * one.aux_bytes / setup.record, 0) == "");
+	}
+}
