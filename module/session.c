@@ -494,10 +494,8 @@ bool auxpmu_session_take(struct auxpmu_session *session)
 
 bool auxpmu_session_hold(struct auxpmu_session *session)
 {
-	if (auxpmu_session_armed(session)) {
-		do_disarm(session);
-		note(session, AUXPMU_DO_DISARM, AUXPMU_OK);
-	}
+	if (auxpmu_session_armed(session))
+		note(session, AUXPMU_DO_DISARM, do_disarm(session));
 	return atomic_read(&session->word) & AUXPMU_OPEN;
 }
 
