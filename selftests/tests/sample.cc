@@ -11,22 +11,13 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "tracepoint.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
 
 namespace
 {
-
-/* The number of a tracepoint, for perf_event_attr.config. */
-std::uint64_t tracepoint(const std::string &name)
-{
-	for (const char *root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"})
-		if (auto text = read_small_file(std::format("{}/events/{}/id", root, name)))
-			return std::stoull(*text);
-	SKIP("this kernel has no tracepoint " << name);
-	return 0;
-}
 
 void sample_here()
 {
@@ -48,7 +39,6 @@ public:
 			SKIP("this kernel offers no AUX sampling");
 		member = Event::open(attr, wanted.target, tracer.event.fd()).value();
 		member.set_output(tracer.event).value();
-		/* The leader's ENABLE takes the member along; a member enabled alone has to wait for a context switch. */
 		tracer.enable();
 	}
 
@@ -95,12 +85,8 @@ private:
 
 	static perf_event_attr make_member(std::uint32_t bytes)
 	{
-		perf_event_attr attr{};
+		perf_event_attr attr = at_syscall("getppid");
 
-		attr.type = PERF_TYPE_TRACEPOINT;
-		attr.size = sizeof(attr);
-		attr.config = tracepoint("syscalls/sys_enter_getppid");
-		attr.sample_period = 1;
 		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_AUX;
 		attr.aux_sample_size = bytes;
 		return attr;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* aux_start_paused, aux_pause and aux_resume: trace comes while it is not paused, all of it, and none else. */
+#include <cstddef>
+#include <cstring>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "tracepoint.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+/* attr.aux_action, which older headers have as a reserved word behind aux_sample_size. */
+enum class Action : std::uint32_t { start_paused = 1, pause = 2, resume = 4 };
+
+void set_action(perf_event_attr &attr, Action action)
+{
+	auto value = static_cast<std::uint32_t>(action);
+
+	std::memcpy(reinterpret_cast<std::byte *>(&attr) + offsetof(perf_event_attr, aux_sample_size) + sizeof(attr.aux_sample_size),
+		&value, sizeof(value));
+}
+
+void pause_here()
+{
+	::syscall(SYS_getppid);
+}
+
+void resume_here()
+{
+	::syscall(SYS_getpgid, 0);
+}
+
+/* A paused AUX event of this thread with two members: getppid() pauses it, getpgid() resumes it. */
+struct Paused {
+	explicit Paused(AuxMode mode)
+	{
+		if (pmu().cap("pause") != "1")
+			SKIP("this kernel cannot pause AUX events");
+		pin(0);
+		setup.target = Target::task_on_cpu(0, 0);
+		setup.mode = mode;
+		auto attr = make_attr(setup);
+		set_action(attr, Action::start_paused);
+		event = Event::open(attr, setup.target).value();
+		auto pausing = at_syscall("getppid"), resuming = at_syscall("getpgid");
+		set_action(pausing, Action::pause);
+		set_action(resuming, Action::resume);
+		pause = Event::open(pausing, setup.target, event.fd()).value();
+		resume = Event::open(resuming, setup.target, event.fd()).value();
+		data = DataRing::map(event, setup.data_bytes).value();
+		aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode, true).value();
+		event.enable().value();
+	}
+
+	Setup setup;
+	Event event, pause, resume;
+	DataRing data;
+	AuxRing aux;
+};
+
+} // namespace
+
+TEST_CASE("A paused event traces nothing, a resumed one all there is, as often as one likes", "[synth][pause]")
+{
+	need_synthetic();
+	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+		Paused paused(mode);
+		std::uint64_t expected = 0;
+
+		INFO("overwrite: " << (mode == AuxMode::overwrite));
+		for (int round = 0; round < 50; round++) {
+			CHECK(emitter().emit(0, 640).error == ENXIO);
+			resume_here();
+			/* Twice is as good as once. */
+			resume_here();
+			CHECK(emitter().emit(0, 640).error == 0);
+			expected += 640;
+			pause_here();
+			pause_here();
+		}
+		CHECK(emitter().emit(0, 640).error == ENXIO);
+		paused.event.disable().value();
+
+		TraceExpectation expectation = make_expectation(paused.setup);
+		TraceVerifier verifier(expectation);
+		if (mode == AuxMode::full_trace)
+			verifier.feed(paused.aux.readable());
+		else
+			verifier.snapshot(paused.aux.snapshot());
+		verifier.complete();
+		CHECK(verifier.error() == "");
+		CHECK(verifier.totals().records == expected / paused.setup.record + verifier.totals().starts);
+		CHECK(verifier.totals().lost == 0);
+	}
+}
+
+TEST_CASE("Pausing and stopping do not get in each other's way", "[synth][pause]")
+{
+	need_synthetic();
+	Paused paused(AuxMode::full_trace);
+
+	for (int round = 0; round < 20; round++) {
+		resume_here();
+		CHECK(emitter().emit(0, 64).error == 0);
+		if (round % 2)
+			pause_here();
+		paused.event.disable().value();
+		CHECK(emitter().emit(0, 64).error == ENXIO);
+		paused.event.enable().value();
+		/* Paused it comes back as it went. */
+		CHECK(emitter().emit(0, 64).error == (round % 2 ? ENXIO : 0));
+	}
+	paused.event.disable().value();
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Events that happen exactly when a test says so: tracepoints on system calls that nobody else makes.
+ */
+#ifndef AUXPMU_TESTS_TRACEPOINT_H
+#define AUXPMU_TESTS_TRACEPOINT_H
+
+#include <cstdint>
+#include <format>
+#include <string>
+
+#include <linux/perf_event.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "../lib/pmu.h"
+
+namespace auxpmu::test
+{
+
+/*
+ * A member for an AUX event's group that overflows at each entry of that system call ("getppid").  Enabled: the leader's ENABLE
+ * takes it along, while a member enabled alone has to wait for a context switch.  Skips the test when there is none.
+ */
+inline perf_event_attr at_syscall(const std::string &name)
+{
+	perf_event_attr attr{};
+
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.size = sizeof(attr);
+	attr.sample_period = 1;
+	for (const char *root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"})
+		if (auto id = read_small_file(std::format("{}/events/syscalls/sys_enter_{}/id", root, name))) {
+			attr.config = std::stoull(*id);
+			return attr;
+		}
+	SKIP("this kernel has no tracepoint at " << name);
+	return attr;
+}
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_TRACEPOINT_H */
