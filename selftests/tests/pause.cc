@@ -22,7 +22,8 @@ void set_action(perf_event_attr &attr, Action action)
 {
 	auto value = static_cast<std::uint32_t>(action);
 
-	std::memcpy(reinterpret_cast<std::byte *>(&attr) + offsetof(perf_event_attr, aux_sample_size) + sizeof(attr.aux_sample_size),
+	std::memcpy(reinterpret_cast<std::byte *>(&attr) + offsetof(perf_event_attr, aux_sample_size) +
+			    sizeof(attr.aux_sample_size),
 		&value, sizeof(value));
 }
 

@@ -110,8 +110,7 @@ Setup own_thread(unsigned output, AuxMode mode)
  * A sample of size bytes of a trace of that many records: zeros in front while there is less, then whole or (the first one)
  * cut records, up to the newest.  Returns what is wrong, or nothing.
  */
-std::string wrong_with(
-	const std::vector<std::byte> &trace, const Setup &setup, std::uint64_t records, std::size_t size)
+std::string wrong_with(const std::vector<std::byte> &trace, const Setup &setup, std::uint64_t records, std::size_t size)
 {
 	std::uint64_t written = records * setup.record;
 	std::size_t zeros = written < size ? size - written : 0;
@@ -140,7 +139,8 @@ std::string wrong_with(
 
 } // namespace
 
-TEST_CASE("A sample ends with the newest trace, and is filled with zeros in front while there is less", "[synth][sample]")
+TEST_CASE(
+	"A sample ends with the newest trace, and is filled with zeros in front while there is less", "[synth][sample]")
 {
 	need_synthetic();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
@@ -235,7 +235,8 @@ TEST_CASE("Sizes of samples: what the core takes comes back exactly", "[synth][s
 		std::size_t aux_bytes;
 		std::size_t most;
 	};
-	for (const Case &one : {Case{1001, 64 * KiB, 1008}, Case{32 * KiB, 16 * KiB, 16 * KiB}, Case{64 * KiB, 256 * KiB, 64 * KiB}}) {
+	for (const Case &one :
+		{Case{1001, 64 * KiB, 1008}, Case{32 * KiB, 16 * KiB, 16 * KiB}, Case{64 * KiB, 256 * KiB, 64 * KiB}}) {
 		Setup setup = own_thread(AUXPMU_SYNTH_SCATTER, AuxMode::overwrite);
 		setup.aux_bytes = one.aux_bytes;
 		Sampler sampler(setup, one.asked);
