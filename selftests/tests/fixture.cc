@@ -22,7 +22,7 @@ namespace auxpmu::test
 namespace
 {
 
-constexpr auto patience = std::chrono::seconds(30);
+constexpr auto patience = std::chrono::seconds(20);
 
 const char *const output_names[] = {"scatter", "window", "copy"};
 

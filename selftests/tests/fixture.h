@@ -144,7 +144,7 @@ void pin(int cpu);
 /* CPUs online. */
 int cpus();
 
-/* Tries until it is so; after 30 s the test fails with what it waited for. */
+/* Tries until it is so; after 20 s the test fails with what it waited for. */
 void wait_until(const char *what, const std::function<bool()> &condition);
 
 /* Skips the test unless the synthetic PMU is under test and debugfs can be read. */

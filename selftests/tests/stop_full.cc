@@ -57,7 +57,8 @@ TEST_CASE("A full buffer stops the event with one TRUNCATED record, and it goes 
 				fill(tracer);
 				std::uint64_t head = tracer.aux.head();
 				std::uint64_t held = head - tracer.aux.tail();
-				CHECK(held <= bytes);
+				/* The core holds one byte back; only what stops at region ends may use it. */
+				CHECK(held <= (output == AUXPMU_SYNTH_SCATTER ? bytes : bytes - 1));
 				CHECK(held + 4096 + setup.record > bytes);
 
 				/* It stays off: nothing is written, with or without room. */
