@@ -121,50 +121,73 @@ TEST_CASE("Two events of one PMU cannot write into one ring at once", "[synth][r
 	auto second = Event::open(make_attr(one), one.target).value();
 	/* Another CPU's ring: the core refuses. */
 	CHECK_FALSE(second.set_output(first.event));
+}
 
-	/* Two threads on one CPU: never both at once, so it may; what it must not is mix up the trace. */
-	first.event.close();
-	first.data.unmap();
-	first.aux.unmap();
-	second.close();
-	wait_until("the event to be gone", [] { return buffers().empty(); });
-	int go[2];
-	REQUIRE(::pipe(go) == 0);
-	pid_t child = spawn([&] {
-		char byte;
+TEST_CASE("Two threads' events share one ring by turns, and what one steps over for the other is padded",
+	"[synth][redirect]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		auto before = statistics();
+		Setup mine, theirs;
+		int go[2];
 
+		REQUIRE(::pipe(go) == 0);
+		/* Records of another size begin at other multiples. */
+		mine.output = theirs.output = output;
+		mine.aux_bytes = theirs.aux_bytes = 512 * KiB;
+		theirs.record = 1024;
+		constexpr int rounds = 30;
+		constexpr std::uint64_t bytes = 2048 + 64;
+		pid_t child = spawn([&] {
+			char byte;
+			bool good = true;
+
+			pin(0);
+			if (::read(go[0], &byte, 1) != 1)
+				return false;
+			for (int i = 0; i < rounds; i++) {
+				good &= emitter().emit(0, 2048).error == 0;
+				::usleep(1);
+			}
+			return good;
+		});
+		mine.target = Target::task_on_cpu(0, 0);
+		theirs.target = Target::task_on_cpu(child, 0);
 		pin(0);
-		if (::read(go[0], &byte, 1) != 1)
-			return false;
-		bool good = true;
-		for (int i = 0; i < 50; i++) {
-			good &= emitter().emit(0, 640).error == 0;
-			::sched_yield();
+		Tracer shared(mine);
+		INFO(describe(mine));
+		/* Two events, two sizes. */
+		TraceExpectation expectation;
+		expectation.seed = mine.seed;
+		expectation.cpu = 0;
+		shared.verifier = TraceVerifier(expectation);
+		auto guest = Event::open(make_attr(theirs), theirs.target).value();
+		guest.set_output(shared.event).value();
+		shared.enable();
+		guest.enable().value();
+		(void)!::write(go[1], "x", 1);
+		for (int i = 0; i < rounds; i++) {
+			shared.emit_all(bytes, 0);
+			::usleep(1);
 		}
-		return good;
-	});
-	Setup mine, theirs;
-	mine.target = Target::task_on_cpu(0, 0);
-	mine.aux_bytes = theirs.aux_bytes = 256 * KiB;
-	theirs.target = Target::task_on_cpu(child, 0);
-	pin(0);
-	Tracer shared(mine);
-	auto guest = Event::open(make_attr(theirs), theirs.target);
-	REQUIRE(guest);
-	auto joined = guest->set_output(shared.event);
-	shared.enable();
-	guest->enable().value();
-	(void)!::write(go[1], "x", 1);
-	for (int i = 0; i < 50; i++) {
-		shared.emit_all(640, 0);
-		::sched_yield();
+		CHECK(succeeded(child));
+		guest.disable().value();
+		guest.close();
+		shared.finish_without_statistics();
+
+		const auto &totals = shared.verifier.totals();
+		auto delta = statistics().since(before);
+		CHECK(shared.verifier.streams().size() == 2);
+		CHECK(totals.lost == 0);
+		CHECK(totals.pad_bytes > 0);
+		CHECK(delta["padded"] == totals.pad_bytes);
+		CHECK(delta["produced"] == totals.record_bytes);
+		CHECK(delta["committed"] == totals.bytes);
+		CHECK(delta["begins"] == delta["ends"]);
+		::close(go[0]);
+		::close(go[1]);
 	}
-	CHECK((succeeded(child) || !joined));
-	guest->disable().value();
-	shared.finish_without_statistics();
-	CHECK(shared.verifier.streams().size() == (joined ? 2 : 1));
-	::close(go[0]);
-	::close(go[1]);
 }
 
 TEST_CASE("Two PMUs and a software event, redirected in every order, never write into each other's buffers",
