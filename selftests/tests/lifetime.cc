@@ -249,15 +249,24 @@ private:
 	UniqueFd file;
 };
 
-/* Takes away the limits that keep fault injection from user-space allocations it knows how to survive. */
+void write_if_there(const std::string &path, const char *text)
+{
+	if (FILE *file = std::fopen(path.c_str(), "w")) {
+		std::fputs(text, file);
+		std::fclose(file);
+	}
+}
+
+/* Takes away the limits that keep fault injection from allocations it leaves alone otherwise, and its backtraces. */
 void let_all_fail()
 {
-	for (const char *name :
-		{"failslab/ignore-gfp-wait", "fail_page_alloc/ignore-gfp-wait", "fail_page_alloc/ignore-gfp-highmem"})
-		if (FILE *file = std::fopen(std::format("/sys/kernel/debug/{}", name).c_str(), "w")) {
-			std::fputs("N", file);
-			std::fclose(file);
-		}
+	for (const char *kind : {"failslab", "fail_page_alloc", "fail_usercopy", "fail_futex"}) {
+		std::string folder = std::format("/sys/kernel/debug/{}/", kind);
+
+		write_if_there(folder + "ignore-gfp-wait", "N");
+		write_if_there(folder + "ignore-gfp-highmem", "N");
+		write_if_there(folder + "verbose", "0");
+	}
 }
 
 } // namespace
