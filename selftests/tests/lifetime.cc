@@ -192,6 +192,8 @@ TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced aga
 			setup.target = Target::on_cpu(1);
 			setup.output = output;
 			setup.manual = manual;
+			/* Room for what a timer writes before the CPU is gone. */
+			setup.aux_bytes = 4 * MiB;
 			INFO(describe(setup));
 			{
 				Tracer tracer(setup);
