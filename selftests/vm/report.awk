@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Turns the KTAP of run-tests into a line per case: ok, FAIL or skip, then where
-# (-v where=KERNEL), program and case. What a program does not say itself is
+# (-v where=KERNEL), program and case; what it printed, if it failed or verbose=1. What a program does not say itself is
 # judged here: a plan not kept, a bad exit status, an end in the middle.
 
 function say(verdict, name, why) {
 	printf "%-4s  %-6s  %s%s\n", verdict, where, name, why == "" ? "" : "  (" why ")"
-	if (verdict == "FAIL")
+	if (verdict == "FAIL" || verbose)
 		printf "%s", notes
 	notes = ""
 	fflush()
