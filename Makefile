@@ -96,6 +96,9 @@ soak: ## long runs in guests: KERNEL=
 bench: ## measurements in guests: KERNEL=
 	@$(VM)/check --only guest-bench $(KERNEL)
 
+planted: ## plant bugs in a copy of the tree and see the tests catch them; KERNEL= (6.12), after make check
+	@$(VM)/planted $(or $(KERNEL),6.12)
+
 vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS=
 	@[ -n "$(KERNEL)" ] || { echo "KERNEL= which? make lab; selftests/vm/lab kernels lists them" >&2; exit 1; }
 	@$(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst $(if $(SHARE),--share "$(SHARE)") "$$VM_RUN"
@@ -111,4 +114,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist \
-	demo check soak bench vm lab lab-refresh help
+	demo check soak bench planted vm lab lab-refresh help
