@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "vcpu.h"
+
+#include <cinttypes>
+
+namespace hwsim::qemu
+{
+namespace
+{
+
+constexpr std::uint32_t msr_tsc = 0x10, msr_tsc_aux = 0xc000'0103;
+/* An x2APIC register that does not exist: QEMU answers its access with a general protection fault. */
+constexpr std::uint32_t msr_that_faults = 0x8fe;
+constexpr std::uint64_t efer_lma = 1 << 10;
+
+} // namespace
+
+Vcpu::Vcpu(unsigned number, const Machine &of) : index(number), machine(of) {}
+
+const char *Vcpu::init()
+{
+	if (!registers.find())
+		return "a register is missing: is this qemu-system-x86_64?";
+	const std::string suffix = "." + std::to_string(index);
+	if (!machine.truth.empty() && !truth.open(machine.truth + suffix))
+		return "the truth log cannot be written";
+	if (!machine.raw.empty()) {
+		raw.reset(std::fopen((machine.raw + suffix).c_str(), "wb"));
+		if (!raw)
+			return "the raw trace cannot be written";
+	}
+	return nullptr;
+}
+
+/*
+ * The plugin interface shows the selector but not the descriptor, so CS.L is taken from the selectors that Linux uses for 32-bit
+ * code: 0x23 for compatibility mode, 0x08 while booting.
+ */
+Place Vcpu::state()
+{
+	const std::uint64_t cs = registers[Reg::cs];
+	const bool long_mode = registers[Reg::efer] & efer_lma;
+	const bool narrow = !long_mode || cs == 0x23 || cs == 0x08;
+	return {0, static_cast<std::uint8_t>(cs & 3), narrow ? x86::pt::mode_32 : x86::pt::mode_64};
+}
+
+// --- the flow ---------------------------------------------------------------------------
+
+void Vcpu::enter(const Block &block)
+{
+	tracker.enter(block, hot().finished, [this] { return registers[Reg::rip]; });
+	watch(block.level);
+}
+
+/*
+ * QEMU announces some exceptions that then do not happen, with no change of address. Of real ones the control registers are
+ * those of the handler already.
+ */
+void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
+{
+	if (from == to)
+		return;
+	if (faulting) {
+		faulting = false;
+		registers.set(Reg::rcx, faulting_rcx);
+	}
+	if (!tracker.active())
+		return;
+	counts.discontinuities++;
+	Place handler = state();
+	handler.pc = to;
+	tracker.discontinuity(from, handler, hot().finished);
+	watch(handler.level);
+}
+
+/* Tells translated blocks whether to call; what runs unseen ends what the tracker knows. */
+void Vcpu::watch(std::uint8_t level)
+{
+	Hot &entry = hot();
+	entry.watch_user = pt.watches(3);
+	entry.watch_kernel = pt.watches(0);
+	if (!pt.watches(level))
+		tracker.forget();
+}
+
+void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
+{
+	const bool was = pt.enabled();
+	pt.straight(block, pc, end);
+	if (was != pt.enabled())
+		truth.write(was ? unknown : 0, was ? 0 : unknown);
+}
+
+void Vcpu::transfer(const Transfer &transfer)
+{
+	const bool was = pt.enabled();
+	pt.transfer(transfer);
+	if (was && (transfer.taken || !pt.enabled()))
+		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : 0);
+}
+
+void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
+{
+	const bool was = pt.enabled();
+	pt.interrupt(from, level, to);
+	if (was)
+		truth.write(from, pt.enabled() ? to.pc : 0);
+}
+
+void Vcpu::address_space(std::uint64_t pc)
+{
+	const bool was = pt.enabled();
+	pt.address_space(pc);
+	if (was && !pt.enabled())
+		truth.write(unknown, 0);
+}
+
+void Vcpu::arrive(const Place &here)
+{
+	const bool was = pt.enabled();
+	pt.arrive(here);
+	if (was != pt.enabled())
+		truth.write(was ? unknown : 0, was ? 0 : here.pc);
+}
+
+// --- what the trace unit asks for -----------------------------------------------------
+
+void Vcpu::topa_interrupt()
+{
+	perfmon.set_topa_interrupt();
+	(apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++;
+}
+
+void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
+{
+	if (raw)
+		std::fwrite(bytes.data(), 1, bytes.size(), raw.get());
+}
+
+// --- instructions -------------------------------------------------------------------------
+
+void Vcpu::before(const Site &site)
+{
+	using x86::Special;
+	switch (site.instruction.special) {
+	case Special::cpuid:
+		return cpuid(site);
+	case Special::rdmsr:
+		return rdmsr(site);
+	case Special::wrmsr:
+		return wrmsr(site);
+	case Special::rdtsc:
+	case Special::rdtscp:
+		return rdtsc(site);
+	case Special::ptwrite:
+		return ptwrite(site);
+	case Special::rdpmc:
+	case Special::none:
+		return;
+	}
+}
+
+void Vcpu::set_edx_eax(std::uint64_t value)
+{
+	registers.set(Reg::rax, static_cast<std::uint32_t>(value));
+	registers.set(Reg::rdx, value >> 32);
+}
+
+/* Leaves are QEMU's with bits added, which is done after QEMU's answer; see the translator. */
+void Vcpu::cpuid(const Site &)
+{
+	cpuid_leaf = static_cast<std::uint32_t>(registers[Reg::rax]);
+	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
+}
+
+void Vcpu::after_cpuid()
+{
+	if (!x86::cpuid_differs(cpuid_leaf))
+		return;
+	const auto word = [this](Reg reg) {
+		return static_cast<std::uint32_t>(registers[reg]);
+	};
+	const x86::CpuidResult native = {word(Reg::rax), word(Reg::rbx), word(Reg::rcx), word(Reg::rdx)};
+	const x86::CpuidResult result =
+		x86::cpuid(*machine.profile, machine.hardware, cpuid_leaf, cpuid_subleaf, native);
+	registers.set(Reg::rax, result.eax);
+	registers.set(Reg::rbx, result.ebx);
+	registers.set(Reg::rcx, result.ecx);
+	registers.set(Reg::rdx, result.edx);
+}
+
+/* Outside of the kernel RDMSR and WRMSR fault, which QEMU does well. */
+void Vcpu::rdmsr(const Site &site)
+{
+	if (registers.privilege())
+		return;
+	const auto msr = static_cast<std::uint32_t>(registers[Reg::rcx]);
+	if (msr == msr_tsc) {
+		set_edx_eax(machine.clock->tsc());
+	} else if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
+		if (pt.read_faults(msr))
+			return fault();
+		set_edx_eax(pt.read(msr));
+	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+		set_edx_eax(perfmon.read(msr));
+	} else {
+		return;
+	}
+	skip(site);
+}
+
+void Vcpu::wrmsr(const Site &site)
+{
+	if (registers.privilege())
+		return;
+	const auto msr = static_cast<std::uint32_t>(registers[Reg::rcx]);
+	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
+	if (msr == msr_tsc_aux)
+		tsc_aux = value;
+	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
+		if (pt.write_faults(msr, value))
+			return fault();
+		const bool was = pt.enabled();
+		pt.write(msr, value);
+		if (was && !pt.enabled())
+			truth.write(unknown, 0);
+		watch(0);
+	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+		perfmon.write(msr, value);
+	} else {
+		return;
+	}
+	skip(site);
+}
+
+/* Lets QEMU raise the fault, by an access that it refuses; the guest's RCX comes back before its handler runs. */
+void Vcpu::fault()
+{
+	counts.faults++;
+	faulting = true;
+	faulting_rcx = registers[Reg::rcx];
+	registers.set(Reg::rcx, msr_that_faults);
+}
+
+void Vcpu::rdtsc(const Site &site)
+{
+	set_edx_eax(machine.clock->tsc());
+	if (site.instruction.special == x86::Special::rdtscp)
+		registers.set(Reg::rcx, tsc_aux);
+	skip(site);
+}
+
+/* QEMU does not know PTWRITE; the form with a memory operand is left to it and is an invalid instruction. */
+void Vcpu::ptwrite(const Site &site)
+{
+	if (!machine.hardware.pt || !machine.profile->pt.ptwrite || site.instruction.in_memory)
+		return;
+	pt.ptwrite(
+		block_pc + site.offset, registers[static_cast<Reg>(site.instruction.operand)], site.instruction.wide);
+	skip(site);
+}
+
+// --- the end --------------------------------------------------------------------------------
+
+void Vcpu::finish()
+{
+	truth.flush();
+	if (raw)
+		std::fflush(raw.get());
+}
+
+std::string Vcpu::statistics() const
+{
+	const FlowTracker::Counts &flow = tracker.statistics();
+	const x86::pt::PtUnit::Counts &trace = pt.statistics();
+	char text[512];
+	std::snprintf(text, sizeof text,
+		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
+		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
+		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " masked %" PRIu64
+		" faults %" PRIu64 "\n",
+		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
+		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
+		counts.pmi_masked, counts.faults);
+	return text;
+}
+
+} // namespace hwsim::qemu
