@@ -113,6 +113,15 @@ TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
 	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
 }
 
+TEST_CASE("a stream that goes on without a PSB tells the time anew")
+{
+	Fixture f;
+	f.stream.start(ctl::tsc_en | ctl::mtc_en, 1000);
+	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
+	f.stream.start(ctl::tsc_en | ctl::mtc_en, 0);
+	CHECK(f.types().empty());
+}
+
 TEST_CASE("cycles go in front of packets, and sum up to the time that passed")
 {
 	Fixture f;
