@@ -2,7 +2,7 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,pmu=on|off][,truth=PREFIX][,raw=PREFIX][,log=FILE]
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,truth=PREFIX][,raw=PREFIX][,log=FILE]
  */
 #include <cstring>
 #include <memory>
@@ -161,7 +161,7 @@ void on_translation(qemu_plugin_tb *tb, void *)
 	auto translation = std::make_unique<Translation>();
 	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
 	hook_instructions(tb, *translation, list);
-	if (plugin.machine.hardware.pt)
+	if (plugin.machine.hardware.pt || plugin.machine.hardware.bts)
 		hook_flow(tb, *translation, list.back());
 	const std::lock_guard guard(plugin.lock);
 	plugin.translations.push_back(std::move(translation));
@@ -241,6 +241,8 @@ void option(std::string_view text)
 		machine.hardware.pt = on_or_off(name, value);
 	} else if (name == "pmu") {
 		machine.hardware.pmu = on_or_off(name, value);
+	} else if (name == "bts") {
+		machine.hardware.bts = on_or_off(name, value);
 	} else if (name == "truth") {
 		machine.truth = value;
 	} else if (name == "raw") {
@@ -248,7 +250,7 @@ void option(std::string_view text)
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile pt pmu truth raw log");
+		refuse("unknown option " + std::string(text) + ": profile pt bts pmu truth raw log");
 	}
 }
 

@@ -22,7 +22,8 @@ const char *Vcpu::init()
 	if (!registers.find())
 		return "a register is missing: is this qemu-system-x86_64?";
 	const std::string suffix = "." + std::to_string(index);
-	if (!machine.truth.empty() && !truth.open(machine.truth + suffix))
+	if (!machine.truth.empty() &&
+		!(truth.open(machine.truth + suffix) && bts_truth.open(machine.truth + ".bts" + suffix)))
 		return "the truth log cannot be written";
 	if (!machine.raw.empty()) {
 		raw.reset(std::fopen((machine.raw + suffix).c_str(), "wb"));
@@ -77,10 +78,19 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 void Vcpu::watch(std::uint8_t level)
 {
 	Hot &entry = hot();
-	entry.watch_user = pt.watches(3);
-	entry.watch_kernel = pt.watches(0);
-	if (!pt.watches(level))
+	entry.watch_user = watches(3);
+	entry.watch_kernel = watches(0);
+	if (!watches(level))
 		tracker.forget();
+}
+
+void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to)
+{
+	if (!bts.watches(level))
+		return;
+	bts_truth.write(from, to);
+	if (bts.record(from, to))
+		performance_interrupt();
 }
 
 void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
@@ -97,6 +107,8 @@ void Vcpu::transfer(const Transfer &transfer)
 	pt.transfer(transfer);
 	if (was && (transfer.taken || !pt.enabled()))
 		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : 0);
+	if (transfer.taken)
+		store_branch(transfer.from, transfer.level, transfer.to.pc);
 }
 
 void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
@@ -105,6 +117,7 @@ void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
 	pt.interrupt(from, level, to);
 	if (was)
 		truth.write(from, pt.enabled() ? to.pc : 0);
+	store_branch(from, level, to.pc);
 }
 
 void Vcpu::address_space(std::uint64_t pc)
@@ -128,7 +141,7 @@ void Vcpu::arrive(const Place &here)
 void Vcpu::topa_interrupt()
 {
 	perfmon.set_topa_interrupt();
-	(apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++;
+	performance_interrupt();
 }
 
 void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
@@ -203,6 +216,8 @@ void Vcpu::rdmsr(const Site &site)
 		set_edx_eax(pt.read(msr));
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
 		set_edx_eax(perfmon.read(msr));
+	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
+		set_edx_eax(bts.read(msr));
 	} else {
 		return;
 	}
@@ -227,6 +242,11 @@ void Vcpu::wrmsr(const Site &site)
 		watch(0);
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
 		perfmon.write(msr, value);
+	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
+		if (bts.write_faults(msr, value))
+			return fault();
+		bts.write(msr, value);
+		watch(0);
 	} else {
 		return;
 	}
@@ -265,6 +285,7 @@ void Vcpu::ptwrite(const Site &site)
 void Vcpu::finish()
 {
 	truth.flush();
+	bts_truth.flush();
 	if (raw)
 		std::fflush(raw.get());
 }
@@ -273,16 +294,26 @@ std::string Vcpu::statistics() const
 {
 	const FlowTracker::Counts &flow = tracker.statistics();
 	const x86::pt::PtUnit::Counts &trace = pt.statistics();
-	char text[512];
+	const x86::Bts::Counts &store = bts.statistics();
+	char text[768];
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
 		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " masked %" PRIu64
-		" faults %" PRIu64 "\n",
+		" faults %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
 		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
-		counts.pmi_masked, counts.faults);
-	return text;
+		counts.pmi_masked, counts.faults, store.records, store.dropped, store.unmapped);
+	std::string all = text;
+	if (flow.impossible) {
+		std::snprintf(text, sizeof text,
+			"hwsim: cpu %u: the first impossible successor: %" PRIx64 " kind %u finished %d to %" PRIx64
+			"\n",
+			index, flow.first.start, static_cast<unsigned>(flow.first.kind), flow.first.finished,
+			flow.first.to);
+		all += text;
+	}
+	return all;
 }
 
 } // namespace hwsim::qemu

@@ -11,6 +11,7 @@
 
 #include "../base/flow.h"
 #include "../base/truth.h"
+#include "../x86/bts.h"
 #include "../x86/classify.h"
 #include "../x86/clock.h"
 #include "../x86/cpuid.h"
@@ -81,7 +82,10 @@ private:
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
 
 	Hot &hot() const { return *static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
+	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
 	void watch(std::uint8_t level);
+	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
+	void performance_interrupt() { (apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++; }
 	[[noreturn]] void skip(const Site &site) { qemu_plugin_set_pc(block_pc + site.offset + site.size); }
 	void cpuid(const Site &site);
 	void rdmsr(const Site &site);
@@ -98,8 +102,10 @@ private:
 	x86::LocalApic apic{memory};
 	x86::Perfmon perfmon{*machine.profile};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this};
+	x86::Bts bts{memory};
 	FlowTracker tracker{*this};
 	TruthWriter truth;
+	TruthWriter bts_truth;
 	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
 
 	std::uint64_t block_pc = 0;

@@ -61,6 +61,8 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 		INFO(std::string(profile.name));
 		CHECK(cpuid(profile, {}, 0, 0, {.eax = 5}).eax == 0x15);
 		CHECK(cpuid(profile, {}, 1, 0, {}).eax == profile.signature);
+		CHECK((cpuid(profile, {}, 1, 0, {}).edx >> 21 & 1) == 0);
+		CHECK((cpuid(profile, {.bts = true}, 1, 0, {}).edx >> 21 & 1) == 1);
 		CHECK(cpuid(profile, {}, 7, 0, {.ebx = 1}).ebx == (1u | 1u << 25));
 		CHECK(cpuid(profile, {.pt = false}, 7, 0, {.ebx = 1}).ebx == 1);
 		CHECK(cpuid(profile, {}, 7, 1, {.ebx = 1}).ebx == 1);

@@ -24,6 +24,7 @@ struct CpuidResult {
 struct Hardware {
 	bool pt = true;
 	bool pmu = true;
+	bool bts = false;
 };
 
 /* What CPUID returns for a leaf and subleaf for which QEMU, without us, returns "native". */
