@@ -22,8 +22,14 @@ void FlowTracker::leave(const Place &to, bool finished)
 		counts.restarts++;
 		listener.straight(*current, start, to.pc);
 	} else {
-		counts.impossible++;
+		impossible(to.pc, finished);
 	}
+}
+
+void FlowTracker::impossible(std::uint64_t to, bool finished)
+{
+	if (!counts.impossible++)
+		counts.first = {start, to, current->kind, finished};
 }
 
 void FlowTracker::branch(const Place &to)
@@ -33,12 +39,12 @@ void FlowTracker::branch(const Place &to)
 	case Branch::conditional:
 		transfer.taken = to.pc != end();
 		if (transfer.taken && to.pc != target())
-			counts.impossible++;
+			impossible(to.pc, true);
 		break;
 	case Branch::jump:
 	case Branch::call:
 		if (to.pc != target())
-			counts.impossible++;
+			impossible(to.pc, true);
 		break;
 	default:
 		break;

@@ -60,6 +60,12 @@ public:
 		std::uint64_t restarts = 0; /* blocks left in the middle and entered again */
 		/* Successors that the block before cannot have: a bug, here or in the classifier. */
 		std::uint64_t impossible = 0;
+		/* The first of them: where the block began, its kind, and where control went. */
+		struct {
+			std::uint64_t start, to;
+			Branch kind;
+			bool finished;
+		} first{};
 	};
 
 	explicit FlowTracker(FlowListener &to) : listener(to) {}
@@ -101,9 +107,6 @@ public:
 	/* Keeps a copy of the block it is in, because all blocks are about to be freed. */
 	void keep_block();
 	bool active() const { return current || expecting; }
-	/* Where the block began that is running, for callbacks inside it. */
-	std::uint64_t block_pc() const { return start; }
-
 	const Counts &statistics() const { return counts; }
 
 private:
@@ -148,6 +151,7 @@ private:
 	/* Tells the end of the current block, whose successor is "to". */
 	void leave(const Place &to, bool finished);
 	void branch(const Place &to);
+	void impossible(std::uint64_t to, bool finished);
 	bool inside(std::uint64_t pc) const { return pc - start < current->length; }
 
 	FlowListener &listener;

@@ -7,6 +7,7 @@
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
  * TRUTH-PREFIX.0, .1, ...  Exit status 0: no differences, 1: differences, 2: nothing to compare.
  */
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -20,6 +21,9 @@ using namespace hwsim;
 
 namespace
 {
+
+/* Differences of a vCPU that are worth looking at. */
+constexpr std::size_t shown = 3;
 
 /* "[001]  401136 => 401020", as perf prints it; other lines are somebody else's. */
 bool parse(const char *line, unsigned &cpu, Step &step)
@@ -63,8 +67,8 @@ int run(const std::string &prefix)
 		const Comparison result = compare(truth, decoded[cpu]);
 		std::printf("cpu %u: truth %zu, decoded %zu, differences %zu\n", cpu, result.truth, result.decoded,
 			result.differences.size());
-		if (!result.differences.empty())
-			std::cout << describe(result.differences.front(), truth, decoded[cpu]);
+		for (std::size_t i = 0; i < std::min(result.differences.size(), shown); i++)
+			std::cout << describe(result.differences[i], truth, decoded[cpu]);
 		differences += result.differences.size();
 		total += result.equal;
 	}
