@@ -71,6 +71,8 @@ using qemu_discon_cb = void (*)(
 using qemu_plain_cb = void (*)(void *data);
 
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_vcpu_cb cb, void *data);
+void qemu_plugin_register_vcpu_idle_cb(qemu_plugin_id_t id, qemu_vcpu_cb cb, void *data);
+void qemu_plugin_register_vcpu_resume_cb(qemu_plugin_id_t id, qemu_vcpu_cb cb, void *data);
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_tb_trans_cb cb, void *data);
 void qemu_plugin_register_vcpu_discon_cb(
 	qemu_plugin_id_t id, qemu_plugin_discon_type type, qemu_discon_cb cb, void *data);

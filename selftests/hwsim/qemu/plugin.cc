@@ -51,6 +51,23 @@ void on_block(unsigned vcpu, void *data)
 	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
 }
 
+void on_spent(unsigned vcpu, void *)
+{
+	plugin.vcpus[vcpu]->spent();
+}
+
+void on_idle(unsigned vcpu, void *)
+{
+	if (auto &idle = plugin.vcpus[vcpu])
+		idle->idle();
+}
+
+void on_resume(unsigned vcpu, void *)
+{
+	if (auto &awake = plugin.vcpus[vcpu])
+		awake->resume();
+}
+
 void on_note_pc(unsigned vcpu, void *)
 {
 	plugin.vcpus[vcpu]->note_pc();
@@ -69,7 +86,7 @@ void on_after_cpuid(unsigned vcpu, void *)
 void on_discontinuity(unsigned vcpu, qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to, void *)
 {
 	if (type != DISCON_HOSTCALL)
-		plugin.vcpus[vcpu]->discontinuity(from, to);
+		plugin.vcpus[vcpu]->discontinuity(type, from, to);
 }
 
 // --- translation ----------------------------------------------------------------------------
@@ -113,7 +130,7 @@ void describe(Block &block, std::uint64_t address, const std::vector<Decoded> &l
 /* Is it an instruction that this machine carries out instead of QEMU? */
 bool ours(x86::Special special)
 {
-	return special != x86::Special::none && special != x86::Special::rdpmc;
+	return special != x86::Special::none;
 }
 
 /*
@@ -131,7 +148,7 @@ void hook_instructions(qemu_plugin_tb *tb, Translation &translation, const std::
 			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_note_pc, CB_R_REGS, nullptr);
 		noted = true;
 		auto &site = translation.sites.emplace_back(std::make_unique<Site>());
-		*site = {one.offset, one.size, one.instruction};
+		*site = {&translation.block, static_cast<std::uint32_t>(i), one.offset, one.size, one.instruction};
 		qemu_plugin_register_vcpu_insn_exec_cb(one.handle, on_instruction, CB_RW_REGS_PC, site.get());
 		/* CPUID does not end a block, so there is an instruction to amend the answer at. */
 		if (one.instruction.special == x86::Special::cpuid && i + 1 < list.size())
@@ -139,18 +156,35 @@ void hook_instructions(qemu_plugin_tb *tb, Translation &translation, const std::
 	}
 }
 
-/* The callback comes before the STORE of 0: it reads what the block before left there. */
+/*
+ * In the order they run in: calls first, because they read what the block before has left; then the block's own marks.
+ */
 void hook_flow(qemu_plugin_tb *tb, Translation &translation, const Decoded &last)
 {
-	const Block &block = translation.block;
+	Block &block = translation.block;
 	const auto watch = hot_word(block.level == 0 ? offsetof(Hot, watch_kernel) : offsetof(Hot, watch_user));
-	const auto finished = hot_word(offsetof(Hot, finished));
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, CB_R_REGS, COND_NE, watch, 0, &translation.block);
-	if (!is_branch(block.kind))
-		return;
-	if (block.last)
-		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_STORE, finished, 0);
-	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(last.handle, INLINE_STORE, finished, 1);
+	const auto position = hot_word(offsetof(Hot, position));
+	const auto address = reinterpret_cast<std::uint64_t>(&block);
+	if (plugin.machine.hardware.pt || plugin.machine.hardware.bts)
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, CB_R_REGS, COND_NE, watch, 0, &block);
+	const bool marks_end = is_branch(block.kind);
+	if (!marks_end || block.last)
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_STORE, position, address);
+	if (marks_end)
+		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+			last.handle, INLINE_STORE, position, address | Hot::finished);
+}
+
+void hook_counting(qemu_plugin_tb *tb, const Block &block)
+{
+	const bool kernel = block.level == 0;
+	const auto instructions =
+		hot_word(kernel ? offsetof(Hot, instructions_kernel) : offsetof(Hot, instructions_user));
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_spent, CB_NO_REGS, COND_GE, instructions, Hot::limit, nullptr);
+	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD, instructions, block.sizes.size());
+	if (is_branch(block.kind))
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD,
+			hot_word(kernel ? offsetof(Hot, branches_kernel) : offsetof(Hot, branches_user)), 1);
 }
 
 void on_translation(qemu_plugin_tb *tb, void *)
@@ -161,8 +195,9 @@ void on_translation(qemu_plugin_tb *tb, void *)
 	auto translation = std::make_unique<Translation>();
 	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
 	hook_instructions(tb, *translation, list);
-	if (plugin.machine.hardware.pt || plugin.machine.hardware.bts)
-		hook_flow(tb, *translation, list.back());
+	hook_flow(tb, *translation, list.back());
+	if (plugin.machine.hardware.pmu)
+		hook_counting(tb, translation->block);
 	const std::lock_guard guard(plugin.lock);
 	plugin.translations.push_back(std::move(translation));
 }
@@ -277,6 +312,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, nullptr);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation, nullptr);
 	qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle, nullptr);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume, nullptr);
 	qemu_plugin_register_flush_cb(id, on_flush, nullptr);
 	qemu_plugin_register_atexit_cb(id, on_exit, nullptr);
 	return 0;

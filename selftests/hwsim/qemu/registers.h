@@ -36,6 +36,7 @@ enum class Reg : std::uint8_t {
 	rip,
 	cs,
 	cr3,
+	cr4,
 	efer,
 	count
 };

@@ -11,7 +11,7 @@ namespace
 constexpr std::uint32_t msr_tsc = 0x10, msr_tsc_aux = 0xc000'0103;
 /* An x2APIC register that does not exist: QEMU answers its access with a general protection fault. */
 constexpr std::uint32_t msr_that_faults = 0x8fe;
-constexpr std::uint64_t efer_lma = 1 << 10;
+constexpr std::uint64_t efer_lma = 1 << 10, cr4_pce = 1 << 8;
 
 } // namespace
 
@@ -49,7 +49,7 @@ Place Vcpu::state()
 
 void Vcpu::enter(const Block &block)
 {
-	tracker.enter(block, hot().finished, [this] { return registers[Reg::rip]; });
+	tracker.enter(block, hot().position & Hot::finished, [this] { return registers[Reg::rip]; });
 	watch(block.level);
 }
 
@@ -57,30 +57,48 @@ void Vcpu::enter(const Block &block)
  * QEMU announces some exceptions that then do not happen, with no change of address. Of real ones the control registers are
  * those of the handler already.
  */
-void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
+void Vcpu::discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to)
 {
 	if (from == to)
 		return;
+	if (type == DISCON_EXCEPTION)
+		uncount_fault(from);
 	if (faulting) {
 		faulting = false;
 		registers.set(Reg::rcx, faulting_rcx);
 	}
+	const bool finished = hot().position & Hot::finished;
+	hot().position = 0;
 	if (!tracker.active())
 		return;
 	counts.discontinuities++;
 	Place handler = state();
 	handler.pc = to;
-	tracker.discontinuity(from, handler, hot().finished);
+	tracker.discontinuity(from, handler, finished);
 	watch(handler.level);
 }
 
-/* Tells translated blocks whether to call; what runs unseen ends what the tracker knows. */
+void Vcpu::keep_block()
+{
+	tracker.keep_block();
+	std::uint64_t &position = hot().position;
+	if (const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished); block && block != &kept) {
+		kept = *block;
+		position = reinterpret_cast<std::uint64_t>(&kept) | (position & Hot::finished);
+	}
+}
+
+/*
+ * Tells translated blocks whether to call. In a level that is watched all are to, because it is the first block of another one
+ * that tells how this one was left; what runs unseen ends what the tracker knows.
+ */
 void Vcpu::watch(std::uint8_t level)
 {
 	Hot &entry = hot();
-	entry.watch_user = watches(3);
-	entry.watch_kernel = watches(0);
-	if (!watches(level))
+	const bool here = watches(level);
+	entry.watch_user = here || watches(3);
+	entry.watch_kernel = here || watches(0);
+	if (!here)
 		tracker.forget();
 }
 
@@ -136,6 +154,106 @@ void Vcpu::arrive(const Place &here)
 		truth.write(was ? unknown : 0, was ? 0 : here.pc);
 }
 
+// --- counting ---------------------------------------------------------------------------
+
+/*
+ * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
+ * carried out, and from one that faults. Interrupts come between blocks.
+ */
+void Vcpu::uncount(const Block &block, std::size_t from)
+{
+	const std::size_t size = block.sizes.size();
+	if (from >= size)
+		return;
+	Hot &entry = hot();
+	(block.level == 0 ? entry.instructions_kernel : entry.instructions_user) -= size - from;
+	if (is_branch(block.kind))
+		(block.level == 0 ? entry.branches_kernel : entry.branches_user)--;
+}
+
+/*
+ * Where the block began is not known here, but its page offset is. An address at which the block has nothing was reached from its
+ * end: then all of it has run.
+ */
+void Vcpu::uncount_fault(std::uint64_t from)
+{
+	const std::uint64_t position = hot().position;
+	const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished);
+	if (!block)
+		return;
+	const std::uint64_t offset = (from - block->address) & 0xfff;
+	const bool at_last = offset == block->last;
+	if ((position & Hot::finished) && !at_last)
+		return;
+	if (at_last && (block->kind == Branch::conditional || block->kind == Branch::jump ||
+			       block->kind == Branch::software_interrupt))
+		return;
+	std::uint64_t at = 0;
+	for (std::size_t i = 0; i < block->sizes.size(); at += block->sizes[i++])
+		if (at == offset)
+			return uncount(*block, i);
+}
+
+std::uint64_t Vcpu::total(x86::Event event, bool kernel)
+{
+	const Totals &at = totals[kernel ? 0 : 1];
+	switch (event) {
+	case x86::Event::instructions:
+		return at.instructions;
+	case x86::Event::branches:
+		return at.branches;
+	case x86::Event::cycles:
+		return at.cycles;
+	case x86::Event::none:
+		break;
+	}
+	return 0;
+}
+
+/* Brings the totals up to date. */
+void Vcpu::collect()
+{
+	Hot &entry = hot();
+	totals[0].instructions += entry.instructions_kernel - armed;
+	totals[1].instructions += entry.instructions_user - armed;
+	totals[0].branches += entry.branches_kernel;
+	totals[1].branches += entry.branches_user;
+	entry.instructions_kernel = entry.instructions_user = armed;
+	entry.branches_kernel = entry.branches_user = 0;
+	pass_time();
+}
+
+/* The clock does not say at which level its cycles passed: they are shared out as instructions are. */
+void Vcpu::pass_time()
+{
+	const std::uint64_t now = machine.clock->tsc(), passed = now - cycles_at;
+	const std::uint64_t kernel = totals[0].instructions - cycle_share[0],
+			    user = totals[1].instructions - cycle_share[1];
+	cycles_at = now;
+	cycle_share[0] = totals[0].instructions;
+	cycle_share[1] = totals[1].instructions;
+	const auto in_user = kernel + user ? static_cast<std::uint64_t>(
+						     static_cast<unsigned __int128>(passed) * user / (kernel + user))
+					   : 0;
+	totals[0].cycles += passed - in_user;
+	totals[1].cycles += in_user;
+}
+
+/* Half of what may pass for each level: both run. */
+void Vcpu::rearm()
+{
+	armed = Hot::limit - (perfmon.budget() + 1) / 2;
+	hot().instructions_kernel = hot().instructions_user = armed;
+}
+
+void Vcpu::settle()
+{
+	collect();
+	if (perfmon.settle())
+		performance_interrupt();
+	rearm();
+}
+
 // --- what the trace unit asks for -----------------------------------------------------
 
 void Vcpu::topa_interrupt()
@@ -168,6 +286,7 @@ void Vcpu::before(const Site &site)
 	case Special::ptwrite:
 		return ptwrite(site);
 	case Special::rdpmc:
+		return rdpmc(site);
 	case Special::none:
 		return;
 	}
@@ -215,7 +334,10 @@ void Vcpu::rdmsr(const Site &site)
 			return fault();
 		set_edx_eax(pt.read(msr));
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+		uncount(*site.block, site.index + 1);
+		settle();
 		set_edx_eax(perfmon.read(msr));
+		jump_behind(site);
 	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
 		set_edx_eax(bts.read(msr));
 	} else {
@@ -241,7 +363,12 @@ void Vcpu::wrmsr(const Site &site)
 			truth.write(unknown, 0);
 		watch(0);
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
-		perfmon.write(msr, value);
+		uncount(*site.block, site.index + 1);
+		collect();
+		if (perfmon.write(msr, value))
+			performance_interrupt();
+		rearm();
+		jump_behind(site);
 	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
 		if (bts.write_faults(msr, value))
 			return fault();
@@ -268,6 +395,21 @@ void Vcpu::rdtsc(const Site &site)
 	if (site.instruction.special == x86::Special::rdtscp)
 		registers.set(Reg::rcx, tsc_aux);
 	skip(site);
+}
+
+/* In the kernel, or where it lets programs (CR4.PCE); else QEMU raises the fault. */
+void Vcpu::rdpmc(const Site &site)
+{
+	std::uint64_t value = 0;
+	if (!machine.hardware.pmu || (registers.privilege() && !(registers[Reg::cr4] & cr4_pce)))
+		return;
+	if (!perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value))
+		return;
+	uncount(*site.block, site.index + 1);
+	settle();
+	perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value);
+	set_edx_eax(value);
+	jump_behind(site);
 }
 
 /* QEMU does not know PTWRITE; the form with a memory operand is left to it and is an invalid instruction. */

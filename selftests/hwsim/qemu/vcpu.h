@@ -27,7 +27,16 @@ namespace hwsim::qemu
 struct Hot {
 	std::uint64_t watch_user; /* blocks of this level are to call us */
 	std::uint64_t watch_kernel;
-	std::uint64_t finished; /* the last instruction of the running block has begun */
+	/* The block that runs (or ran last), with "finished" set once its last instruction has begun; or 0. */
+	std::uint64_t position;
+	/* Counted up to "limit" by each block for its level, so that reaching the limit calls us. */
+	std::uint64_t instructions_user;
+	std::uint64_t instructions_kernel;
+	std::uint64_t branches_user;
+	std::uint64_t branches_kernel;
+
+	static constexpr std::uint64_t finished = 1;
+	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
 };
 
 /* The machine that all vCPUs belong to. */
@@ -42,12 +51,14 @@ struct Machine {
 
 /* An instruction that we carry out, in a block. */
 struct Site {
+	const Block *block = nullptr;
+	std::uint32_t index = 0;
 	std::uint32_t offset = 0;
 	std::uint32_t size = 0;
 	x86::Instruction instruction;
 };
 
-class Vcpu final : FlowListener, x86::pt::Processor
+class Vcpu final : FlowListener, x86::pt::Processor, x86::EventSource
 {
 public:
 	Vcpu(unsigned index, const Machine &machine);
@@ -58,8 +69,15 @@ public:
 	Place state();
 
 	void enter(const Block &block);
-	void discontinuity(std::uint64_t from, std::uint64_t to);
-	void keep_block() { tracker.keep_block(); }
+	void discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to);
+	/* All blocks are about to be freed. */
+	void keep_block();
+
+	/* The instruction budget is used up. */
+	void spent() { settle(); }
+	/* Sleeps in HLT, where no cycles pass. */
+	void idle() { pass_time(); }
+	void resume() { cycles_at = machine.clock->tsc(); }
 
 	/* Before an instruction. Those that were carried out do not return but go on behind it. */
 	void note_pc() { block_pc = registers[Reg::rip]; }
@@ -86,11 +104,31 @@ private:
 	void watch(std::uint8_t level);
 	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
 	void performance_interrupt() { (apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++; }
-	[[noreturn]] void skip(const Site &site) { qemu_plugin_set_pc(block_pc + site.offset + site.size); }
+	/* Counting */
+	std::uint64_t total(x86::Event event, bool kernel) override;
+	void uncount(const Block &block, std::size_t from);
+	void uncount_fault(std::uint64_t from);
+	void collect();
+	void pass_time();
+	void rearm();
+	void settle();
+
+	/* Ends the block behind an instruction that was carried out. */
+	[[noreturn]] void skip(const Site &site)
+	{
+		uncount(*site.block, site.index + 1);
+		jump_behind(site);
+	}
+	[[noreturn]] void jump_behind(const Site &site)
+	{
+		hot().position = 0;
+		qemu_plugin_set_pc(block_pc + site.offset + site.size);
+	}
 	void cpuid(const Site &site);
 	void rdmsr(const Site &site);
 	void wrmsr(const Site &site);
 	void rdtsc(const Site &site);
+	void rdpmc(const Site &site);
 	void ptwrite(const Site &site);
 	void fault();
 	void set_edx_eax(std::uint64_t value);
@@ -100,13 +138,23 @@ private:
 	CpuRegisters registers;
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
-	x86::Perfmon perfmon{*machine.profile};
+	x86::Perfmon perfmon{*machine.profile, *this};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this};
 	x86::Bts bts{memory};
 	FlowTracker tracker{*this};
 	TruthWriter truth;
 	TruthWriter bts_truth;
 	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
+
+	Block kept; /* the one it was in when all were freed */
+
+	/* What has happened at the levels, kernel first; the words of Hot hold what has been added since "armed". */
+	struct Totals {
+		std::uint64_t instructions = 0, branches = 0, cycles = 0;
+	} totals[2];
+	std::uint64_t armed = 0;
+	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
+	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
 
 	std::uint64_t block_pc = 0;
 	std::uint64_t tsc_aux = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the processor around the trace unit says of itself: CPUID, counters' registers, the interrupt. */
+/* What the processor around the trace unit says of itself: CPUID and the interrupt. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <map>
@@ -7,7 +7,6 @@
 
 #include "../x86/cpuid.h"
 #include "../x86/local_apic.h"
-#include "../x86/perfmon.h"
 
 using namespace hwsim::x86;
 
@@ -78,27 +77,4 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 	}
 	CHECK(find_profile("no such") == nullptr);
 	CHECK_FALSE(cpuid_differs(0x80000008));
-}
-
-TEST_CASE("the trace interrupt stands in the status until it is acknowledged")
-{
-	Perfmon perfmon(*find_profile("skylake"));
-	perfmon.set_topa_interrupt();
-	CHECK(perfmon.read(0x38e) == Perfmon::topa_interrupt);
-	perfmon.write(0x38e, 0);
-	CHECK(perfmon.read(0x38e) == Perfmon::topa_interrupt);
-	perfmon.write(0x390, Perfmon::topa_interrupt);
-	CHECK(perfmon.read(0x38e) == 0);
-}
-
-TEST_CASE("counter registers are as many and as wide as enumerated")
-{
-	Perfmon perfmon(*find_profile("skylake"));
-	CHECK(perfmon.owns(0xc4));
-	CHECK_FALSE(perfmon.owns(0xc5));
-	CHECK_FALSE(perfmon.owns(0x30c));
-	perfmon.write(0xc1, 0x8000'0000);
-	CHECK(perfmon.read(0xc1) == 0xffff'8000'0000);
-	perfmon.write(0x309, ~std::uint64_t{0});
-	CHECK(perfmon.read(0x309) == 0xffff'ffff'ffff);
 }

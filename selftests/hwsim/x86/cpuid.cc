@@ -11,6 +11,8 @@ namespace
 /* Leaf 16H would have the kernel derive a crystal frequency, and from that the rate of QEMU's APIC timer, which is another. */
 constexpr std::uint32_t highest_leaf = 0x15;
 constexpr std::uint32_t architectural_events = 7;
+/* Cache references, cache misses, mispredicted branches: a machine without caches and prediction has none. */
+constexpr std::uint32_t missing_events = 1 << 3 | 1 << 4 | 1 << 6;
 
 constexpr std::uint32_t bit(bool set, unsigned position)
 {
@@ -21,7 +23,7 @@ CpuidResult perfmon(const PmuCapabilities &pmu)
 {
 	CpuidResult result;
 	result.eax = pmu.version | pmu.general << 8 | pmu.general_width << 16 | architectural_events << 24;
-	result.ebx = (1u << architectural_events) - 1; /* none of the events: nothing counts */
+	result.ebx = missing_events;
 	result.edx = pmu.fixed | pmu.fixed_width << 5;
 	if (pmu.version >= 5)
 		result.ecx = (1u << pmu.fixed) - 1;

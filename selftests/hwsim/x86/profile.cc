@@ -73,7 +73,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x3fff,
 			.psb_periods = 0x003f},
-		.pmu = {.version = 5, .general = 8, .general_width = 48, .fixed = 4, .fixed_width = 48},
+		.pmu = {.version = 5, .general = 8, .general_width = 48, .fixed = 3, .fixed_width = 48},
 		.tsc_denominator = 2,
 		.tsc_numerator = 104,
 		.bus_ratio = 20,
