@@ -2,7 +2,7 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,truth=PREFIX][,raw=PREFIX][,log=FILE]
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...[,truth=PREFIX][,raw=PREFIX][,log=FILE]
  */
 #include <cstring>
 #include <memory>
@@ -278,6 +278,9 @@ void option(std::string_view text)
 		machine.hardware.pmu = on_or_off(name, value);
 	} else if (name == "bts") {
 		machine.hardware.bts = on_or_off(name, value);
+	} else if (name == "fault") {
+		if (!machine.faults.set(value))
+			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
 	} else if (name == "truth") {
 		machine.truth = value;
 	} else if (name == "raw") {
@@ -285,7 +288,7 @@ void option(std::string_view text)
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile pt bts pmu truth raw log");
+		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth raw log");
 	}
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "vcpu.h"
 
+#include <algorithm>
 #include <cinttypes>
 
 namespace hwsim::qemu
@@ -30,6 +31,7 @@ const char *Vcpu::init()
 		if (!raw)
 			return "the raw trace cannot be written";
 	}
+	rearm();
 	return nullptr;
 }
 
@@ -242,7 +244,7 @@ void Vcpu::pass_time()
 /* Half of what may pass for each level: both run. */
 void Vcpu::rearm()
 {
-	armed = Hot::limit - (perfmon.budget() + 1) / 2;
+	armed = Hot::limit - (std::min(perfmon.budget(), until_injection()) + 1) / 2;
 	hot().instructions_kernel = hot().instructions_user = armed;
 }
 
@@ -251,7 +253,46 @@ void Vcpu::settle()
 	collect();
 	if (perfmon.settle())
 		performance_interrupt();
+	inject();
 	rearm();
+}
+
+// --- performance interrupts, and faults in them -------------------------------------------
+
+void Vcpu::performance_interrupt()
+{
+	counts.pmi_asked++;
+	if (machine.faults.lost_pmi && counts.pmi_asked % machine.faults.lost_pmi == 0)
+		return;
+	if (!machine.faults.late_pmi)
+		return deliver();
+	collect();
+	late_at = totals[0].instructions + totals[1].instructions + machine.faults.late_pmi;
+	rearm();
+}
+
+void Vcpu::inject()
+{
+	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	if (late_at && now >= late_at) {
+		late_at = 0;
+		deliver();
+	}
+	if (machine.faults.spurious_pmi && now >= spurious_at) {
+		spurious_at = now + machine.faults.spurious_pmi;
+		deliver();
+	}
+}
+
+/* Instructions, as budget() has them. */
+std::uint64_t Vcpu::until_injection() const
+{
+	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	std::uint64_t least = x86::Perfmon::unlimited;
+	for (const std::uint64_t at : {late_at, spurious_at})
+		if (at)
+			least = std::min(least, at > now ? at - now : 1);
+	return least;
 }
 
 // --- what the trace unit asks for -----------------------------------------------------
@@ -354,6 +395,8 @@ void Vcpu::wrmsr(const Site &site)
 	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
 	if (msr == msr_tsc_aux)
 		tsc_aux = value;
+	if (machine.faults.gp && msr == machine.faults.gp)
+		return fault();
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
 		if (pt.write_faults(msr, value))
 			return fault();

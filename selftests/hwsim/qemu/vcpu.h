@@ -15,6 +15,7 @@
 #include "../x86/classify.h"
 #include "../x86/clock.h"
 #include "../x86/cpuid.h"
+#include "../x86/faults.h"
 #include "../x86/local_apic.h"
 #include "../x86/perfmon.h"
 #include "../x86/pt_unit.h"
@@ -43,6 +44,7 @@ struct Hot {
 struct Machine {
 	const x86::Profile *profile = nullptr;
 	x86::Hardware hardware;
+	x86::Faults faults;
 	x86::Clock *clock = nullptr;
 	qemu_plugin_scoreboard *score = nullptr;
 	std::string truth; /* prefixes of files; none if empty */
@@ -103,7 +105,8 @@ private:
 	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
 	void watch(std::uint8_t level);
 	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
-	void performance_interrupt() { (apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++; }
+	void performance_interrupt();
+	void deliver() { (apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++; }
 	/* Counting */
 	std::uint64_t total(x86::Event event, bool kernel) override;
 	void uncount(const Block &block, std::size_t from);
@@ -111,6 +114,8 @@ private:
 	void collect();
 	void pass_time();
 	void rearm();
+	void inject();
+	std::uint64_t until_injection() const;
 	void settle();
 
 	/* Ends the block behind an instruction that was carried out. */
@@ -139,7 +144,7 @@ private:
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
 	x86::Perfmon perfmon{*machine.profile, *this};
-	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this};
+	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, machine.faults};
 	x86::Bts bts{memory};
 	FlowTracker tracker{*this};
 	TruthWriter truth;
@@ -156,6 +161,10 @@ private:
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
 	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
 
+	/* Faults: totals of instructions at which something is due. */
+	std::uint64_t late_at = 0;
+	std::uint64_t spurious_at = machine.faults.spurious_pmi;
+
 	std::uint64_t block_pc = 0;
 	std::uint64_t tsc_aux = 0;
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
@@ -163,7 +172,7 @@ private:
 	std::uint64_t faulting_rcx = 0;
 
 	struct {
-		std::uint64_t pmi = 0, pmi_masked = 0, faults = 0, discontinuities = 0;
+		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, faults = 0, discontinuities = 0;
 	} counts;
 };
 

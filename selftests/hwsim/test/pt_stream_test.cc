@@ -159,13 +159,16 @@ TEST_CASE("with TNT disabled only targets are told")
 	CHECK(f.types() == Types{ppt_tip});
 }
 
-TEST_CASE("an overflow drops what was pending and the last IP")
+TEST_CASE("an overflow drops what was pending, what comes while it lasts, and the last IP")
 {
 	Fixture f;
 	f.stream.start(0, 0);
 	f.stream.tip(0x7fff'0000'0000);
 	f.stream.conditional(true);
-	f.stream.overflow();
+	f.stream.begin_overflow();
+	f.stream.tip(0x1234);
+	f.stream.conditional(true);
+	f.stream.end_overflow();
 	f.stream.fup(0x7fff'0000'0010);
 	const auto packets = f.packets();
 	REQUIRE(packets.size() == 3);

@@ -27,7 +27,7 @@ constexpr Place kernel(std::uint64_t pc)
 }
 
 struct Machine final : Processor {
-	explicit Machine(std::string_view profile = "icelake") : unit(*find_profile(profile), clock, memory, *this)
+	explicit Machine(const Faults &faults = {}) : unit(*find_profile("icelake"), clock, memory, *this, faults)
 	{
 		memory.store(table, data | 4 << 6); /* 64 KiB */
 		memory.store(table + 8, table | TopaEntry::end);
@@ -80,6 +80,8 @@ struct Machine final : Processor {
 				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
 			else if (packet.type == ppt_stop)
 				text << "STOP ";
+			else if (packet.type == ppt_ovf)
+				text << "OVF ";
 			else if (packet.type == ppt_ptw)
 				text << "PTW:" << std::hex << packet.payload.ptw.payload << " ";
 		}
@@ -294,4 +296,55 @@ TEST_CASE("without branches there are only the packets that were asked for")
 	m.branch(Branch::indirect_jump, 0x401002, user(0x402000));
 	m.unit.ptwrite(0x402004, 0xabc, true);
 	CHECK(m.said() == "PSB PTW:abc ");
+}
+
+TEST_CASE("an overflow on demand loses some blocks and says where it ends")
+{
+	Faults faults;
+	REQUIRE(faults.set("overflow:60"));
+	Machine m(faults);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	for (std::uint64_t i = 1; i <= 40; i++)
+		m.branch(Branch::indirect_jump, 0x401002, user(0x401000 + 0x10 * i));
+	CHECK(m.unit.statistics().overflows == 1);
+	const std::string said = m.said();
+	CHECK(said.find("OVF FUP:401") != std::string::npos);
+	CHECK(said.find("TIP:4010c0") == std::string::npos);
+	CHECK(said.find("TIP:401230") != std::string::npos);
+}
+
+TEST_CASE("an operational error on demand comes once")
+{
+	Faults faults;
+	REQUIRE(faults.set("topa-error:1"));
+	Machine m(faults);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.write(msr::ctl, 0);
+	CHECK_FALSE(m.unit.read(msr::status) & status::error);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.write(msr::ctl, 0);
+	CHECK(m.unit.read(msr::status) & status::error);
+}
+
+TEST_CASE("a unit in use at boot has TraceEn set and traces nothing")
+{
+	Faults faults;
+	REQUIRE(faults.set("in-use:1"));
+	Machine m(faults);
+	CHECK(m.unit.read(msr::ctl) & ctl::trace_en);
+	CHECK_FALSE(m.unit.watches(0));
+	CHECK_FALSE(m.unit.watches(3));
+}
+
+TEST_CASE("faults are named, and have a number")
+{
+	Faults faults;
+	CHECK(faults.set("gp:0x570"));
+	CHECK(faults.gp == 0x570);
+	CHECK_FALSE(faults.set("gp"));
+	CHECK_FALSE(faults.set("gp:x"));
+	CHECK_FALSE(faults.set("no:1"));
 }

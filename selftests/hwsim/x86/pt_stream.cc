@@ -21,6 +21,7 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	psb_period = 2048u << ctl::psb_freq.of(ctl);
 	since_psb = psb_bytes;
 
+	muted = false;
 	outcome_count = 0;
 	outcomes = 0;
 	return_count = 0;
@@ -42,8 +43,8 @@ void PacketStream::reset_compression()
 
 void PacketStream::put_raw(const Packet &packet)
 {
-	if (used + packet.size > capacity)
-		return; /* the owner empties the queue long before */
+	if (muted || used + packet.size > capacity)
+		return; /* the owner empties the queue long before it is full */
 	std::ranges::copy(packet.data(), queue.begin() + static_cast<std::ptrdiff_t>(used));
 	used += packet.size;
 	since_psb += packet.size;
@@ -150,10 +151,18 @@ void PacketStream::mode(std::uint8_t mode_now)
 }
 
 /* What is pending is part of the loss. */
-void PacketStream::overflow()
+void PacketStream::begin_overflow()
 {
 	outcome_count = 0;
 	outcomes = 0;
+	muted = true;
+}
+
+void PacketStream::end_overflow()
+{
+	outcome_count = 0;
+	outcomes = 0;
+	muted = false;
 	reset_compression();
 	put(pt::overflow());
 }
@@ -177,6 +186,8 @@ void PacketStream::put_time()
 /* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here. */
 void PacketStream::sync(const SyncState &state)
 {
+	if (muted)
+		return;
 	flush_tnt();
 	put_cyc();
 	since_psb = 0;

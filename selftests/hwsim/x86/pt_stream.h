@@ -54,7 +54,10 @@ public:
 		put(pt::ptwrite(payload, wide, fup_follows));
 	}
 	void trace_stop() { put(pt::trace_stop()); }
-	void overflow();
+	/* The internal buffer overflows: from here on nothing gets through, until the OVF packet that ends it. */
+	void begin_overflow();
+	void end_overflow();
+	bool overflowing() const { return muted; }
 
 	void sync(const SyncState &state);
 	bool sync_due() const { return since_psb >= psb_period; }
@@ -89,6 +92,7 @@ private:
 	std::uint64_t cyc_threshold = 0;
 	std::uint32_t psb_period = 0;
 
+	bool muted = false;
 	std::uint64_t outcomes = 0;
 	unsigned outcome_count = 0;
 	std::uint64_t last_ip = 0;

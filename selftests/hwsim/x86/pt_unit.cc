@@ -4,9 +4,12 @@
 namespace hwsim::x86::pt
 {
 
-PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around)
-	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around)
+PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &injected)
+	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around),
+	  faults(injected), next_overflow(injected.overflow)
 {
+	if (faults.in_use)
+		registers.ctl = ctl::trace_en | ctl::topa;
 }
 
 // --- what is traced -------------------------------------------------------------------
@@ -196,6 +199,8 @@ void PtUnit::arrive(const Place &here)
 	}
 	const bool wanted = in_context && filter(here.pc);
 	if (packet_en && wanted) {
+		if (faults.overflow)
+			overflow(here);
 		if (stream.sync_due())
 			synchronize(&here);
 	} else if (packet_en) {
@@ -209,6 +214,23 @@ void PtUnit::arrive(const Place &here)
 		stream.tick();
 	if (stream.pending().size() >= flush_at)
 		flush();
+}
+
+/* SDM, "Internal Buffer Overflow": what is lost ends with OVF, and a FUP says where we are. */
+void PtUnit::overflow(const Place &here)
+{
+	if (stream.overflowing()) {
+		if (--overflow_left)
+			return;
+		stream.end_overflow();
+		if (registers.is_set(ctl::branch_en))
+			stream.fup(here.pc);
+	} else if (counts.bytes + stream.pending().size() >= next_overflow) {
+		next_overflow = counts.bytes + stream.pending().size() + faults.overflow;
+		overflow_left = overflow_blocks;
+		stream.begin_overflow();
+		counts.overflows++;
+	}
 }
 
 void PtUnit::ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide)
@@ -281,6 +303,8 @@ void PtUnit::trace_on()
 /* Everything is in memory, and the registers say where, when the WRMSR is done. */
 void PtUnit::trace_off()
 {
+	if (stream.overflowing())
+		stream.end_overflow();
 	if (packet_en && triggered() && registers.is_set(ctl::branch_en))
 		stream.disable();
 	packet_en = false;
@@ -294,7 +318,10 @@ void PtUnit::flush()
 	if (bytes.empty())
 		return;
 	OutputResult result;
-	if (!output_closed)
+	if (faults.topa_error && counts.bytes >= faults.topa_error) {
+		result.error = true;
+		faults.topa_error = 0;
+	} else if (!output_closed)
 		result = output.write(registers.output, registers.is_set(ctl::topa), bytes);
 	processor.trace_bytes(bytes.first(result.written));
 	counts.bytes += result.written;

@@ -11,6 +11,7 @@
 #include "../base/flow.h"
 #include "../base/memory.h"
 #include "clock.h"
+#include "faults.h"
 #include "profile.h"
 #include "pt_output.h"
 #include "pt_registers.h"
@@ -44,9 +45,10 @@ public:
 		std::uint64_t stops = 0;
 		std::uint64_t errors = 0;
 		std::uint64_t starts = 0; /* TraceEn set */
+		std::uint64_t overflows = 0;
 	};
 
-	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around);
+	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
 
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
@@ -84,6 +86,7 @@ private:
 	void stop_tracing(std::uint64_t ip);
 	void step(std::uint64_t ip, const Block &block);
 	void begin_packets(const Place &here);
+	void overflow(const Place &here);
 	void trace_on();
 	void trace_off();
 	void flush();
@@ -100,6 +103,12 @@ private:
 	bool filters = false;       /* any that FilterEn depends on */
 	std::uint64_t cr3 = 0;
 	unsigned arrivals = 0;
+
+	/* An overflow lasts for some blocks. */
+	static constexpr unsigned overflow_blocks = 20;
+	Faults faults;
+	std::uint64_t next_overflow = 0; /* bytes of trace */
+	unsigned overflow_left = 0;
 	Counts counts;
 };
 
