@@ -64,8 +64,9 @@ public:
 
 	void run()
 	{
-		while (pt_insn_sync_forward(decoder.get()) >= 0) {
-			const int status = walk();
+		int status;
+		while ((status = pt_insn_sync_forward(decoder.get())) >= 0) {
+			status = walk(status);
 			if (status == -pte_eos)
 				break;
 			errors++;
@@ -81,10 +82,9 @@ public:
 	std::size_t errors = 0;
 
 private:
-	/* From a PSB to the end or to an error. */
-	int walk()
+	/* From a PSB, which may have had events, to the end or to an error. */
+	int walk(int status)
 	{
-		int status = 0;
 		flowing = false;
 		for (;;) {
 			while (status & pts_event_pending) {
@@ -100,8 +100,7 @@ private:
 			status = pt_insn_next(decoder.get(), &instruction, sizeof instruction);
 			if (status < 0)
 				return status;
-			if (flowing && instruction.ip != last.ip + last.size)
-				branch(last.ip, instruction.ip);
+			arrive(instruction.ip);
 			last = instruction;
 			flowing = true;
 			instructions++;
@@ -109,10 +108,12 @@ private:
 	}
 	void tell(const pt_event &event)
 	{
+		/* PSB+ repeats where we are; nothing has happened. */
+		if (event.status_update)
+			return;
 		switch (event.type) {
 		case ptev_enabled:
-			if (!event.status_update)
-				branch(0, event.variant.enabled.ip);
+			branch(0, event.variant.enabled.ip);
 			flowing = false;
 			break;
 		case ptev_disabled:
@@ -136,11 +137,26 @@ private:
 			break;
 		}
 	}
-	/* An interrupt may come where a branch has just led to. */
+	/* At an instruction, or at an interrupt in front of it. A jump to the next instruction is a branch, too. */
 	void arrive(std::uint64_t ip)
 	{
-		if (flowing && ip != last.ip + last.size)
+		if (flowing && (ip != last.ip + last.size || always_branches(last.iclass)))
 			branch(last.ip, ip);
+	}
+	static bool always_branches(pt_insn_class kind)
+	{
+		switch (kind) {
+		case ptic_call:
+		case ptic_return:
+		case ptic_jump:
+		case ptic_far_call:
+		case ptic_far_return:
+		case ptic_far_jump:
+		case ptic_indirect:
+			return true;
+		default:
+			return false;
+		}
 	}
 	void branch(std::uint64_t from, std::uint64_t to)
 	{
