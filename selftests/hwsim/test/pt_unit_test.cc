@@ -80,6 +80,10 @@ struct Machine final : Processor {
 				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
 			else if (packet.type == ppt_stop)
 				text << "STOP ";
+			else if (packet.type == ppt_tsc)
+				text << "TSC ";
+			else if (packet.type == ppt_mtc)
+				text << "MTC ";
 			else if (packet.type == ppt_ovf)
 				text << "OVF ";
 			else if (packet.type == ppt_ptw)
@@ -233,6 +237,20 @@ TEST_CASE("PTWRITE is in the trace where it is switched on")
 	m.unit.arrive(user(0x401000));
 	m.unit.ptwrite(0x401004, 0xabc, true);
 	CHECK(m.said() == "PSB 64 PGE:401000 PTW:abc FUP:401004 PGD ");
+}
+
+TEST_CASE("the time that has passed is told before the program goes on")
+{
+	Machine m;
+	m.start(ctl::user | ctl::tsc_en | ctl::mtc_en);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::far, 0x401002, kernel(0xffff'ffff'8100'0000));
+	m.clock.now += 1'000'000;
+	m.unit.arrive(user(0x401004));
+	m.branch(Branch::far, 0x401006, kernel(0xffff'ffff'8100'0000));
+	m.clock.now += 1000;
+	m.unit.arrive(user(0x401008));
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC PGE:401004 PGD MTC PGE:401008 PGD ");
 }
 
 TEST_CASE("a second session goes on without a PSB unless the byte count is cleared")

@@ -75,6 +75,9 @@ void PtUnit::step(std::uint64_t ip, const Block &block)
 
 void PtUnit::begin_packets(const Place &here)
 {
+	/* Of the time that has passed unseen, so that a decoder does not date this before it. */
+	if (!sync_pending)
+		stream.tick();
 	if (sync_pending || stream.sync_due())
 		synchronize(nullptr);
 	if (registers.is_set(ctl::branch_en))
