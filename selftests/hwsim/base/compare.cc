@@ -25,34 +25,49 @@ std::uint64_t hash_run(std::span<const Step> steps)
 	return hash;
 }
 
-bool agree(std::span<const Step> a, std::span<const Step> b, std::size_t run)
+/* How many steps both go on alike, up to "most". */
+std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded, std::size_t most)
 {
-	const std::size_t size = std::min({a.size(), b.size(), run});
-	/* A short tail has to be the tail of both. */
-	if (size < run && a.size() != b.size())
-		return false;
-	return std::ranges::equal(a.first(size), b.first(size), same);
+	const std::size_t size = std::min({truth.size(), decoded.size(), most});
+	std::size_t i = 0;
+	while (i < size && same(truth[i], decoded[i]))
+		i++;
+	return i;
 }
 
 /*
- * The nearest pair of places at which "run" steps are the same, nearest meaning fewest steps skipped. The first places of all
- * runs of the truth are looked up by hash, so the cost is linear in the window.
+ * Where both go on. Programs repeat themselves, so a few equal steps are found in many places: the place at which they agree for
+ * longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
  */
 Difference resynchronize(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
 {
+	/* Enough to be sure; and bounds for programs that do the same for ever. */
+	constexpr std::size_t sure = 2000, most_places = 2000, most_starts = 32;
 	Difference best = {0, truth.size(), 0, decoded.size()};
-	std::unordered_map<std::uint64_t, std::size_t> places;
-	const std::size_t truth_end = std::min(truth.size(), window), decoded_end = std::min(decoded.size(), window);
-	for (std::size_t i = 0; i < truth_end; i++)
-		places.try_emplace(hash_run(truth.subspan(i, std::min(run, truth.size() - i))), i);
-	for (std::size_t j = 0; j < decoded_end && j < best.truth_size + best.decoded_size; j++) {
+	std::size_t longest = 0, starts = 0;
+	std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
+	for (std::size_t i = 0; i < std::min(truth.size(), window); i++) {
+		auto &list = places[hash_run(truth.subspan(i, std::min(run, truth.size() - i)))];
+		if (list.size() < most_places)
+			list.push_back(i);
+	}
+	for (std::size_t j = 0; j < std::min(decoded.size(), window) && starts < most_starts && longest < sure; j++) {
 		const auto rest = decoded.subspan(j);
 		const auto found = places.find(hash_run(rest.first(std::min(run, rest.size()))));
-		if (found == places.end() || found->second + j >= best.truth_size + best.decoded_size)
+		if (found == places.end())
 			continue;
-		if (agree(truth.subspan(found->second), rest, run))
-			best = {0, found->second, 0, j};
+		starts++;
+		for (const std::size_t i : found->second) {
+			const auto ahead = truth.subspan(i);
+			const std::size_t length = agreement(ahead, rest, sure);
+			/* A short tail has to be the tail of both. */
+			const bool tail = length == rest.size() && length == ahead.size();
+			if (length > longest && (length >= run || tail)) {
+				longest = length;
+				best = {0, i, 0, j};
+			}
+		}
 	}
 	return best;
 }

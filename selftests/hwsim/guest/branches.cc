@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 50 * depth; i++) {
 		value = table[i % 3](value, i);
 		if (i % 64 == 0)
-			value += static_cast<unsigned>(getppid());
+			getppid(); /* the result differs from run to run, the work must not */
 	}
 	value += fibonacci(depth);
 	std::printf("value %u sorted %d entries %lu\n", value, numbers[5], entries(depth));

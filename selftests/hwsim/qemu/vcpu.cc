@@ -168,6 +168,7 @@ void Vcpu::uncount(const Block &block, std::size_t from)
 	if (from >= size)
 		return;
 	Hot &entry = hot();
+	counts.taken_back += size - from;
 	(block.level == 0 ? entry.instructions_kernel : entry.instructions_user) -= size - from;
 	if (is_branch(block.kind))
 		(block.level == 0 ? entry.branches_kernel : entry.branches_user)--;
@@ -485,10 +486,10 @@ std::string Vcpu::statistics() const
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
 		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " masked %" PRIu64
-		" faults %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
+		" faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
 		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
-		counts.pmi_masked, counts.faults, store.records, store.dropped, store.unmapped);
+		counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped, store.unmapped);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

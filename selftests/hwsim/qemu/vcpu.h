@@ -172,7 +172,7 @@ private:
 	std::uint64_t faulting_rcx = 0;
 
 	struct {
-		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, faults = 0, discontinuities = 0;
+		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, taken_back = 0, faults = 0, discontinuities = 0;
 	} counts;
 };
 

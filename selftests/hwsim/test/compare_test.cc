@@ -50,6 +50,23 @@ TEST_CASE("each loss is one difference, and what follows is still judged")
 	CHECK(result.equal == decoded.size());
 }
 
+TEST_CASE("a loss in a program that repeats itself is one difference")
+{
+	/* The same loop again and again, now and then with another way through it. */
+	std::vector<Step> truth;
+	for (std::uint64_t i = 0; i < 3000; i++) {
+		for (std::uint64_t step = 0; step < 20; step++)
+			truth.push_back({0x1000 + step, 0x2000 + step});
+		if (i * i % 7 == 1)
+			truth.push_back({0x3000 + i % 5, 0x4000});
+	}
+	auto decoded = without(truth, 10'000, 333);
+	decoded.insert(decoded.begin() + 10'000, {0, 0x5000});
+	const Comparison result = compare(truth, decoded);
+	REQUIRE(result.differences.size() == 1);
+	CHECK(result.differences[0].truth_size - result.differences[0].decoded_size == 332);
+}
+
 TEST_CASE("a wrong step is found and shown")
 {
 	const auto truth = program(1000);
