@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Block: what is known of a translated block before it runs: where its instructions are and how it can end. Made once at
+ * translation by an architecture's classifier, read by the flow tracker at every execution, never changed in between.
+ */
+#ifndef HWSIM_BASE_BLOCK_H
+#define HWSIM_BASE_BLOCK_H
+
+#include <cstdint>
+#include <vector>
+
+namespace hwsim
+{
+
+/* How the last instruction of a block hands on control. Words of no architecture: "far" is SYSCALL, IRET, ERET, ... */
+enum class Branch : std::uint8_t {
+	none,          /* falls through, or the block is left by an exception */
+	conditional,   /* to the displacement, or through */
+	jump,          /* to the displacement */
+	call,          /* to the displacement; the next address is a return address */
+	indirect_jump, /* anywhere */
+	indirect_call,
+	ret,
+	far,                /* may change privilege and execution mode */
+	software_interrupt, /* INT n: an exception to the machine, a far transfer to the program */
+	address_space,      /* no branch: the root of the page tables changes */
+};
+
+/* Does this kind end in something other than the next instruction? */
+constexpr bool is_branch(Branch kind)
+{
+	return kind != Branch::none && kind != Branch::address_space;
+}
+
+struct Block {
+	/* At translation; of another mapping of the same code only the page offset is right. */
+	std::uint64_t address = 0;
+	std::uint32_t length = 0;                       /* bytes */
+	std::uint32_t last = 0;                         /* offset of the last instruction */
+	std::int64_t displacement = 0;                  /* of a direct branch, from the end of the block */
+	std::uint64_t address_mask = ~std::uint64_t{0}; /* what a branch target is cut to in this execution mode */
+	Branch kind = Branch::none;
+	std::uint8_t level = 0;          /* privilege level; 0 is the kernel on x86 */
+	std::uint8_t mode = 0;           /* execution mode, as the packets of the architecture code it */
+	std::vector<std::uint8_t> sizes; /* of the instructions, bytes */
+};
+
+} // namespace hwsim
+
+#endif

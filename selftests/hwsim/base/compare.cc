@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "compare.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <unordered_map>
+
+namespace hwsim
+{
+namespace
+{
+
+bool same(const Step &truth, const Step &decoded)
+{
+	return truth == decoded || (truth == Step{unknown, 0} && decoded.to == 0);
+}
+
+/* Steps that are the same have the same hash. */
+std::uint64_t hash_run(std::span<const Step> steps)
+{
+	std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+	for (const Step &step : steps)
+		for (const std::uint64_t word : {step.to ? step.from : unknown, step.to})
+			hash = (hash ^ word) * 0x1000'0000'01b3;
+	return hash;
+}
+
+/* How many steps both go on alike, up to "most". */
+std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded, std::size_t most)
+{
+	const std::size_t size = std::min({truth.size(), decoded.size(), most});
+	std::size_t i = 0;
+	while (i < size && same(truth[i], decoded[i]))
+		i++;
+	return i;
+}
+
+/*
+ * Where both go on. Programs repeat themselves, so a few equal steps are found in many places: the place at which they agree for
+ * longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
+ */
+Difference resynchronize(
+	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
+{
+	/* Enough to be sure; and bounds for programs that do the same for ever. */
+	constexpr std::size_t sure = 2000, most_places = 2000, most_starts = 32;
+	Difference best = {0, truth.size(), 0, decoded.size()};
+	std::size_t longest = 0, starts = 0;
+	std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
+	for (std::size_t i = 0; i < std::min(truth.size(), window); i++) {
+		auto &list = places[hash_run(truth.subspan(i, std::min(run, truth.size() - i)))];
+		if (list.size() < most_places)
+			list.push_back(i);
+	}
+	for (std::size_t j = 0; j < std::min(decoded.size(), window) && starts < most_starts && longest < sure; j++) {
+		const auto rest = decoded.subspan(j);
+		const auto found = places.find(hash_run(rest.first(std::min(run, rest.size()))));
+		if (found == places.end())
+			continue;
+		starts++;
+		for (const std::size_t i : found->second) {
+			const auto ahead = truth.subspan(i);
+			const std::size_t length = agreement(ahead, rest, sure);
+			/* A short tail has to be the tail of both. */
+			const bool tail = length == rest.size() && length == ahead.size();
+			if (length > longest && (length >= run || tail)) {
+				longest = length;
+				best = {0, i, 0, j};
+			}
+		}
+	}
+	return best;
+}
+
+} // namespace
+
+Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
+{
+	Comparison result = {truth.size(), decoded.size(), 0, {}};
+	std::size_t i = 0, j = 0;
+	while (i < truth.size() || j < decoded.size()) {
+		if (i < truth.size() && j < decoded.size() && same(truth[i], decoded[j])) {
+			result.equal++;
+			i++;
+			j++;
+			continue;
+		}
+		Difference difference = resynchronize(truth.subspan(i), decoded.subspan(j), window, run);
+		difference.truth_at = i;
+		difference.decoded_at = j;
+		i += difference.truth_size;
+		j += difference.decoded_size;
+		result.differences.push_back(difference);
+	}
+	return result;
+}
+
+namespace
+{
+
+void list(std::string &text, const char *who, std::span<const Step> steps, std::size_t at, std::size_t size)
+{
+	constexpr std::size_t around = 3, most = 6;
+	const std::size_t begin = at - std::min(at, around);
+	const std::size_t end = std::min(steps.size(), at + std::min(size, most) + around);
+	for (std::size_t i = begin; i < end; i++) {
+		if (i == at + most && size > most) {
+			text += "    ...\n";
+			break;
+		}
+		char line[96];
+		std::snprintf(line, sizeof line, "  %c %-7s %9zu %16" PRIx64 " => %" PRIx64 "\n",
+			i >= at && i < at + size ? '*' : ' ', who, i, steps[i].from, steps[i].to);
+		text += line;
+	}
+}
+
+} // namespace
+
+std::string describe(const Difference &difference, std::span<const Step> truth, std::span<const Step> decoded)
+{
+	std::string text = std::to_string(difference.truth_size) + " steps of the truth are not in the trace, " +
+			   std::to_string(difference.decoded_size) + " of the trace are not in the truth:\n";
+	list(text, "truth", truth, difference.truth_at, difference.truth_size);
+	list(text, "decoded", decoded, difference.decoded_at, difference.decoded_size);
+	return text;
+}
+
+} // namespace hwsim

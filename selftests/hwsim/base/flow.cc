@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "flow.h"
+
+namespace hwsim
+{
+
+void FlowTracker::leave(const Place &to, bool finished)
+{
+	expecting = false;
+	const bool branches = is_branch(current->kind);
+	if (branches && finished) {
+		listener.straight(*current, start, end());
+		branch(to);
+		return;
+	}
+	/* Left before the last instruction (atomics are run again alone, REP goes on), or there is no branch at all. */
+	if (to.pc == end() && !branches) {
+		listener.straight(*current, start, end());
+		if (current->kind == Branch::address_space)
+			listener.address_space(to.pc);
+	} else if (inside(to.pc)) {
+		counts.restarts++;
+		listener.straight(*current, start, to.pc);
+	} else {
+		impossible(to.pc, finished);
+	}
+}
+
+void FlowTracker::impossible(std::uint64_t to, bool finished)
+{
+	if (!counts.impossible++)
+		counts.first = {start, to, current->kind, finished};
+}
+
+void FlowTracker::branch(const Place &to)
+{
+	Transfer transfer = {current->kind, true, last(), end(), current->level, to};
+	switch (current->kind) {
+	case Branch::conditional:
+		transfer.taken = to.pc != end();
+		if (transfer.taken && to.pc != target())
+			impossible(to.pc, true);
+		break;
+	case Branch::jump:
+	case Branch::call:
+		if (to.pc != target())
+			impossible(to.pc, true);
+		break;
+	default:
+		break;
+	}
+	listener.transfer(transfer);
+}
+
+/*
+ * The hard question is whether the branch at the end of the block was executed. A handler that returns to the branch itself
+ * says no: it has faulted. Any other address says yes, even one inside the block: a loop of one block, interrupted at its head.
+ */
+void FlowTracker::discontinuity(std::uint64_t from, const Place &to, bool finished)
+{
+	std::uint8_t level = current ? current->level : 0;
+	if (current) {
+		const bool branches = is_branch(current->kind);
+		const bool direct = current->kind == Branch::conditional || current->kind == Branch::jump;
+		if (current->kind == Branch::software_interrupt && (from == last() || from == end())) {
+			listener.straight(*current, start, end());
+			branch(to);
+			expected = to.pc;
+			expecting = true;
+			current = nullptr;
+			return;
+		}
+		if (branches && finished && (from != last() || (direct && target() == from)))
+			leave({from, level, current->mode}, true);
+		else if (inside(from))
+			listener.straight(*current, start, from);
+		else
+			leave({from, level, current->mode}, false);
+	}
+	listener.interrupt(from, level, to);
+	expected = to.pc;
+	expecting = true;
+	current = nullptr;
+}
+
+void FlowTracker::keep_block()
+{
+	if (!current || current == &kept)
+		return;
+	kept = *current;
+	current = &kept;
+}
+
+} // namespace hwsim

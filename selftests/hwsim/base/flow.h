@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * FlowTracker: turns "this block begins" and "control is torn away here" into what the program did: transfers, interrupts and
+ * straight runs, in order and each once. One per vCPU, called in that vCPU's thread only; knows no instruction set.
+ *
+ * A block tells its successor by being left: whether a branch was taken is learnt when the next block begins. Reading the
+ * program counter there is what costs most, so the tracker asks for it only where the block cannot say it: the page offset of
+ * the block that begins decides between the two ends of a conditional branch.
+ */
+#ifndef HWSIM_BASE_FLOW_H
+#define HWSIM_BASE_FLOW_H
+
+#include <cstdint>
+
+#include "block.h"
+
+namespace hwsim
+{
+
+/* Where a vCPU is and what it is there. */
+struct Place {
+	std::uint64_t pc = 0;
+	std::uint8_t level = 0;
+	std::uint8_t mode = 0;
+};
+
+struct Transfer {
+	Branch kind = Branch::none;
+	bool taken = false;
+	std::uint64_t from = 0; /* the branch */
+	std::uint64_t next = 0; /* the instruction behind it */
+	std::uint8_t level = 0; /* at the branch */
+	Place to;
+};
+
+/* Who wants to know. Calls come in program order. */
+class FlowListener
+{
+public:
+	/* Instructions of "block", which began at "pc", have run up to but not including "end". */
+	virtual void straight(const Block &block, std::uint64_t pc, std::uint64_t end) = 0;
+	virtual void transfer(const Transfer &transfer) = 0;
+	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
+	virtual void interrupt(std::uint64_t from, std::uint8_t level, const Place &to) = 0;
+	/* The block before wrote the root of the page tables. */
+	virtual void address_space(std::uint64_t pc) = 0;
+	/* A block begins; whatever led there has been told. */
+	virtual void arrive(const Place &here) = 0;
+
+protected:
+	~FlowListener() = default;
+};
+
+class FlowTracker
+{
+public:
+	struct Counts {
+		std::uint64_t blocks = 0;
+		std::uint64_t reads = 0;    /* of the program counter */
+		std::uint64_t restarts = 0; /* blocks left in the middle and entered again */
+		/* Successors that the block before cannot have: a bug, here or in the classifier. */
+		std::uint64_t impossible = 0;
+		/* The first of them: where the block began, its kind, and where control went. */
+		struct {
+			std::uint64_t start, to;
+			Branch kind;
+			bool finished;
+		} first{};
+	};
+
+	explicit FlowTracker(FlowListener &to) : listener(to) {}
+
+	/*
+	 * "block" begins. "finished" says that the last instruction of the block before was begun; read_pc() returns the
+	 * program counter.
+	 */
+	template <class ReadPc>
+	void enter(const Block &block, bool finished, ReadPc read_pc)
+	{
+		counts.blocks++;
+		std::uint64_t pc;
+		if (current && !guess(block, finished, pc)) {
+			counts.reads++;
+			pc = read_pc();
+		} else if (!current) {
+			pc = expected;
+			if (!expecting || !same_offset(pc, block)) {
+				counts.reads++;
+				pc = read_pc();
+			}
+		}
+		const Place here = {pc, block.level, block.mode};
+		if (current)
+			leave(here, finished);
+		listener.arrive(here);
+		begin(block, pc);
+	}
+
+	/* Control leaves for an exception or interrupt handler. */
+	void discontinuity(std::uint64_t from, const Place &to, bool finished);
+	/* What came before is not to be continued: tracing starts, or blocks have run unseen. */
+	void forget()
+	{
+		current = nullptr;
+		expecting = false;
+	}
+	/* Keeps a copy of the block it is in, because all blocks are about to be freed. */
+	void keep_block();
+	bool active() const { return current || expecting; }
+	const Counts &statistics() const { return counts; }
+
+private:
+	static constexpr std::uint64_t page_mask = 0xfff;
+
+	static bool same_offset(std::uint64_t pc, const Block &block) { return !((pc ^ block.address) & page_mask); }
+	void begin(const Block &block, std::uint64_t pc)
+	{
+		current = &block;
+		start = pc;
+	}
+	std::uint64_t end() const { return start + current->length; }
+	std::uint64_t last() const { return start + current->last; }
+	std::uint64_t target() const
+	{
+		return (end() + static_cast<std::uint64_t>(current->displacement)) & current->address_mask;
+	}
+
+	/* The successor without reading the program counter, if it is certain. */
+	bool guess(const Block &block, bool finished, std::uint64_t &pc) const
+	{
+		if (!is_branch(current->kind)) {
+			pc = end();
+			return same_offset(pc, block);
+		}
+		if (!finished)
+			return false;
+		switch (current->kind) {
+		case Branch::conditional:
+			if (!((end() ^ target()) & page_mask))
+				return false;
+			pc = same_offset(end(), block) ? end() : target();
+			return same_offset(pc, block);
+		case Branch::jump:
+		case Branch::call:
+			pc = target();
+			return same_offset(pc, block);
+		default:
+			return false;
+		}
+	}
+	/* Tells the end of the current block, whose successor is "to". */
+	void leave(const Place &to, bool finished);
+	void branch(const Place &to);
+	void impossible(std::uint64_t to, bool finished);
+	bool inside(std::uint64_t pc) const { return pc - start < current->length; }
+
+	FlowListener &listener;
+	const Block *current = nullptr;
+	Block kept;
+	std::uint64_t start = 0;
+	std::uint64_t expected = 0; /* where the next block begins after an interrupt */
+	bool expecting = false;
+	Counts counts;
+};
+
+} // namespace hwsim
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Truth: what a vCPU did while it was traced, written down beside the trace. It comes from the flow tracker and has not been
+ * through packets, output, driver and decoder; it shares with them the tracker itself, and the decision that tracing is on.
+ *
+ * One file per vCPU, a record for each taken branch or interrupt. Begin and end of tracing are records, too: from, or to, is 0.
+ */
+#ifndef HWSIM_BASE_TRUTH_H
+#define HWSIM_BASE_TRUTH_H
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hwsim
+{
+
+/* For "from" of an end of tracing that no decoder can place: the program has gone on to where tracing was switched off. */
+constexpr std::uint64_t unknown = 1;
+
+struct Step {
+	std::uint64_t from = 0;
+	std::uint64_t to = 0;
+
+	bool operator==(const Step &) const = default;
+};
+
+class TruthWriter
+{
+public:
+	/* Does nothing until opened. False, with errno, if the file cannot be made. */
+	bool open(const std::string &path);
+	void write(std::uint64_t from, std::uint64_t to)
+	{
+		if (!file)
+			return;
+		buffer.push_back({from, to});
+		if (buffer.size() >= batch)
+			flush();
+	}
+	bool is_open() const { return static_cast<bool>(file); }
+	void flush();
+
+private:
+	static constexpr std::size_t batch = 4096;
+
+	struct Close {
+		void operator()(std::FILE *file) const { std::fclose(file); }
+	};
+	std::unique_ptr<std::FILE, Close> file;
+	std::vector<Step> buffer;
+};
+
+/* All of a file; throws std::runtime_error with the name of one that cannot be read. */
+std::vector<Step> read_truth(const std::string &path);
+
+} // namespace hwsim
+
+#endif

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
+ *
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...[,truth=PREFIX][,raw=PREFIX][,log=FILE]
+ */
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vcpu.h"
+
+using namespace hwsim;
+using namespace hwsim::qemu;
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace
+{
+
+/* Everything made for one block, until QEMU throws its translations away. */
+struct Translation {
+	Block block;
+	std::vector<std::unique_ptr<Site>> sites;
+};
+
+struct Plugin {
+	Machine machine;
+	std::vector<std::unique_ptr<Vcpu>> vcpus;
+	std::mutex lock; /* for what follows: vCPUs translate at the same time */
+	std::vector<std::unique_ptr<Translation>> translations;
+	std::string log;
+};
+
+/* Never destroyed: QEMU calls on_exit() when the destructors of plugins have run already. */
+Plugin &plugin = *new Plugin;
+thread_local Vcpu *self; /* the vCPU of this thread */
+
+qemu_plugin_u64 hot_word(std::size_t offset)
+{
+	return {plugin.machine.score, offset};
+}
+
+// --- while the guest runs ----------------------------------------------------------------
+
+void on_block(unsigned vcpu, void *data)
+{
+	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
+}
+
+void on_spent(unsigned vcpu, void *)
+{
+	plugin.vcpus[vcpu]->spent();
+}
+
+void on_idle(unsigned vcpu, void *)
+{
+	if (auto &idle = plugin.vcpus[vcpu])
+		idle->idle();
+}
+
+void on_resume(unsigned vcpu, void *)
+{
+	if (auto &awake = plugin.vcpus[vcpu])
+		awake->resume();
+}
+
+void on_note_pc(unsigned vcpu, void *)
+{
+	plugin.vcpus[vcpu]->note_pc();
+}
+
+void on_instruction(unsigned vcpu, void *data)
+{
+	plugin.vcpus[vcpu]->before(*static_cast<const Site *>(data));
+}
+
+void on_after_cpuid(unsigned vcpu, void *)
+{
+	plugin.vcpus[vcpu]->after_cpuid();
+}
+
+void on_discontinuity(unsigned vcpu, qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to, void *)
+{
+	if (type != DISCON_HOSTCALL)
+		plugin.vcpus[vcpu]->discontinuity(type, from, to);
+}
+
+// --- translation ----------------------------------------------------------------------------
+
+struct Decoded {
+	qemu_plugin_insn *handle;
+	std::uint32_t offset;
+	std::uint32_t size;
+	x86::Instruction instruction;
+};
+
+std::vector<Decoded> decode(const qemu_plugin_tb *tb)
+{
+	std::vector<Decoded> list;
+	std::uint32_t offset = 0;
+	for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		std::uint8_t bytes[16];
+		qemu_plugin_insn *handle = qemu_plugin_tb_get_insn(tb, i);
+		const auto size = static_cast<std::uint32_t>(qemu_plugin_insn_data(handle, bytes, sizeof bytes));
+		list.push_back({handle, offset, size, x86::classify({bytes, size})});
+		offset += size;
+	}
+	return list;
+}
+
+void describe(Block &block, std::uint64_t address, const std::vector<Decoded> &list, const Place &state)
+{
+	const Decoded &last = list.back();
+	block.address = address;
+	block.length = last.offset + last.size;
+	block.last = last.offset;
+	block.kind = last.instruction.kind;
+	block.displacement = last.instruction.displacement;
+	block.level = state.level;
+	block.mode = state.mode;
+	block.address_mask = state.mode == x86::pt::mode_64 ? ~std::uint64_t{0} : 0xffff'ffff;
+	for (const Decoded &one : list)
+		block.sizes.push_back(static_cast<std::uint8_t>(one.size));
+}
+
+/* Is it an instruction that this machine carries out instead of QEMU? */
+bool ours(x86::Special special)
+{
+	return special != x86::Special::none;
+}
+
+/*
+ * The program counter is right at the start of a block only (blocks are position independent), so blocks with instructions of
+ * ours note it there.
+ */
+void hook_instructions(qemu_plugin_tb *tb, Translation &translation, const std::vector<Decoded> &list)
+{
+	bool noted = false;
+	for (std::size_t i = 0; i < list.size(); i++) {
+		const Decoded &one = list[i];
+		if (!ours(one.instruction.special))
+			continue;
+		if (!noted)
+			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_note_pc, CB_R_REGS, nullptr);
+		noted = true;
+		auto &site = translation.sites.emplace_back(std::make_unique<Site>());
+		*site = {&translation.block, static_cast<std::uint32_t>(i), one.offset, one.size, one.instruction};
+		qemu_plugin_register_vcpu_insn_exec_cb(one.handle, on_instruction, CB_RW_REGS_PC, site.get());
+		/* CPUID does not end a block, so there is an instruction to amend the answer at. */
+		if (one.instruction.special == x86::Special::cpuid && i + 1 < list.size())
+			qemu_plugin_register_vcpu_insn_exec_cb(list[i + 1].handle, on_after_cpuid, CB_RW_REGS, nullptr);
+	}
+}
+
+/*
+ * In the order they run in: calls first, because they read what the block before has left; then the block's own marks.
+ */
+void hook_flow(qemu_plugin_tb *tb, Translation &translation, const Decoded &last)
+{
+	Block &block = translation.block;
+	const auto watch = hot_word(block.level == 0 ? offsetof(Hot, watch_kernel) : offsetof(Hot, watch_user));
+	const auto position = hot_word(offsetof(Hot, position));
+	const auto address = reinterpret_cast<std::uint64_t>(&block);
+	if (plugin.machine.hardware.pt || plugin.machine.hardware.bts)
+		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, CB_R_REGS, COND_NE, watch, 0, &block);
+	const bool marks_end = is_branch(block.kind);
+	if (!marks_end || block.last)
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_STORE, position, address);
+	if (marks_end)
+		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+			last.handle, INLINE_STORE, position, address | Hot::finished);
+}
+
+void hook_counting(qemu_plugin_tb *tb, const Block &block)
+{
+	const bool kernel = block.level == 0;
+	const auto instructions =
+		hot_word(kernel ? offsetof(Hot, instructions_kernel) : offsetof(Hot, instructions_user));
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_spent, CB_NO_REGS, COND_GE, instructions, Hot::limit, nullptr);
+	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD, instructions, block.sizes.size());
+	if (is_branch(block.kind))
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD,
+			hot_word(kernel ? offsetof(Hot, branches_kernel) : offsetof(Hot, branches_user)), 1);
+}
+
+void on_translation(qemu_plugin_tb *tb, void *)
+{
+	const std::vector<Decoded> list = decode(tb);
+	if (list.empty() || !self)
+		return;
+	auto translation = std::make_unique<Translation>();
+	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
+	hook_instructions(tb, *translation, list);
+	hook_flow(tb, *translation, list.back());
+	if (plugin.machine.hardware.pmu)
+		hook_counting(tb, translation->block);
+	const std::lock_guard guard(plugin.lock);
+	plugin.translations.push_back(std::move(translation));
+}
+
+/* All vCPUs are stopped. */
+void on_flush(void *)
+{
+	for (auto &vcpu : plugin.vcpus)
+		if (vcpu)
+			vcpu->keep_block();
+	plugin.translations.clear();
+}
+
+// --- begin and end ---------------------------------------------------------------------------
+
+void say(const std::string &text)
+{
+	std::FILE *log = plugin.log.empty() ? nullptr : std::fopen(plugin.log.c_str(), "a");
+	std::fputs(text.c_str(), log ? log : stderr);
+	if (log)
+		std::fclose(log);
+}
+
+[[noreturn]] void refuse(const std::string &why)
+{
+	std::fprintf(stderr, "hwsim: %s\n", why.c_str());
+	std::exit(1);
+}
+
+void on_vcpu(unsigned index, void *)
+{
+	const std::lock_guard guard(plugin.lock);
+	auto &vcpu = plugin.vcpus.at(index);
+	vcpu = std::make_unique<Vcpu>(index, plugin.machine);
+	self = vcpu.get();
+	if (const char *why = vcpu->init())
+		refuse(why);
+}
+
+void on_exit(void *)
+{
+	for (auto &vcpu : plugin.vcpus) {
+		if (!vcpu)
+			continue;
+		vcpu->finish();
+		say(vcpu->statistics());
+	}
+}
+
+std::string profile_names()
+{
+	std::string names;
+	for (const x86::Profile &profile : x86::profiles())
+		names += " " + std::string(profile.name);
+	return names;
+}
+
+bool on_or_off(std::string_view name, std::string_view value)
+{
+	if (value != "on" && value != "off")
+		refuse(std::string(name) + " is on or off, not " + std::string(value));
+	return value == "on";
+}
+
+void option(std::string_view text)
+{
+	const auto equals = text.find('=');
+	const std::string_view name = text.substr(0, equals);
+	const std::string_view value = equals == text.npos ? "" : text.substr(equals + 1);
+	Machine &machine = plugin.machine;
+	if (name == "profile") {
+		machine.profile = x86::find_profile(value);
+		if (!machine.profile)
+			refuse("there is no profile " + std::string(value) + ", only" + profile_names());
+	} else if (name == "pt") {
+		machine.hardware.pt = on_or_off(name, value);
+	} else if (name == "pmu") {
+		machine.hardware.pmu = on_or_off(name, value);
+	} else if (name == "bts") {
+		machine.hardware.bts = on_or_off(name, value);
+	} else if (name == "fault") {
+		if (!machine.faults.set(value))
+			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
+	} else if (name == "truth") {
+		machine.truth = value;
+	} else if (name == "raw") {
+		machine.raw = value;
+	} else if (name == "log") {
+		plugin.log = value;
+	} else {
+		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth raw log");
+	}
+}
+
+} // namespace
+
+EXPORT int qemu_plugin_version;
+int qemu_plugin_version = qemu_api_version;
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	if (info->version.cur != qemu_api_version)
+		refuse("this QEMU has plugin interface " + std::to_string(info->version.cur) + ", hwsim knows " +
+			std::to_string(qemu_api_version) + " (QEMU 11) only");
+	if (!info->system_emulation || std::string_view(info->target_name) != "x86_64")
+		refuse("hwsim is for qemu-system-x86_64, this is " + std::string(info->target_name));
+	plugin.machine.profile = x86::find_profile("skylake");
+	for (int i = 0; i < argc; i++)
+		option(argv[i]);
+	static x86::MonotonicClock clock(plugin.machine.profile->tsc_ticks_per_ns);
+	plugin.machine.clock = &clock;
+	plugin.machine.score = qemu_plugin_scoreboard_new(sizeof(Hot));
+	plugin.vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));
+
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, nullptr);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation, nullptr);
+	qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle, nullptr);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume, nullptr);
+	qemu_plugin_register_flush_cb(id, on_flush, nullptr);
+	qemu_plugin_register_atexit_cb(id, on_exit, nullptr);
+	return 0;
+}

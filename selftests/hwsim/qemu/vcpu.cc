@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "vcpu.h"
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace hwsim::qemu
+{
+namespace
+{
+
+constexpr std::uint32_t msr_tsc = 0x10, msr_tsc_aux = 0xc000'0103;
+/* An x2APIC register that does not exist: QEMU answers its access with a general protection fault. */
+constexpr std::uint32_t msr_that_faults = 0x8fe;
+constexpr std::uint64_t efer_lma = 1 << 10, cr4_pce = 1 << 8;
+
+} // namespace
+
+Vcpu::Vcpu(unsigned number, const Machine &of) : index(number), machine(of) {}
+
+const char *Vcpu::init()
+{
+	if (!registers.find())
+		return "a register is missing: is this qemu-system-x86_64?";
+	const std::string suffix = "." + std::to_string(index);
+	if (!machine.truth.empty() &&
+		!(truth.open(machine.truth + suffix) && bts_truth.open(machine.truth + ".bts" + suffix)))
+		return "the truth log cannot be written";
+	if (!machine.raw.empty()) {
+		raw.reset(std::fopen((machine.raw + suffix).c_str(), "wb"));
+		if (!raw)
+			return "the raw trace cannot be written";
+	}
+	rearm();
+	return nullptr;
+}
+
+/*
+ * The plugin interface shows the selector but not the descriptor, so CS.L is taken from the selectors that Linux uses for 32-bit
+ * code: 0x23 for compatibility mode, 0x08 while booting.
+ */
+Place Vcpu::state()
+{
+	const std::uint64_t cs = registers[Reg::cs];
+	const bool long_mode = registers[Reg::efer] & efer_lma;
+	const bool narrow = !long_mode || cs == 0x23 || cs == 0x08;
+	return {0, static_cast<std::uint8_t>(cs & 3), narrow ? x86::pt::mode_32 : x86::pt::mode_64};
+}
+
+// --- the flow ---------------------------------------------------------------------------
+
+void Vcpu::enter(const Block &block)
+{
+	tracker.enter(block, hot().position & Hot::finished, [this] { return registers[Reg::rip]; });
+	watch(block.level);
+}
+
+/*
+ * QEMU announces some exceptions that then do not happen, with no change of address. Of real ones the control registers are
+ * those of the handler already.
+ */
+void Vcpu::discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to)
+{
+	if (from == to)
+		return;
+	if (type == DISCON_EXCEPTION)
+		uncount_fault(from);
+	if (faulting) {
+		faulting = false;
+		registers.set(Reg::rcx, faulting_rcx);
+	}
+	const bool finished = hot().position & Hot::finished;
+	hot().position = 0;
+	if (!tracker.active())
+		return;
+	counts.discontinuities++;
+	Place handler = state();
+	handler.pc = to;
+	tracker.discontinuity(from, handler, finished);
+	watch(handler.level);
+}
+
+void Vcpu::keep_block()
+{
+	tracker.keep_block();
+	std::uint64_t &position = hot().position;
+	if (const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished); block && block != &kept) {
+		kept = *block;
+		position = reinterpret_cast<std::uint64_t>(&kept) | (position & Hot::finished);
+	}
+}
+
+/*
+ * Tells translated blocks whether to call. In a level that is watched all are to, because it is the first block of another one
+ * that tells how this one was left; what runs unseen ends what the tracker knows.
+ */
+void Vcpu::watch(std::uint8_t level)
+{
+	Hot &entry = hot();
+	const bool here = watches(level);
+	entry.watch_user = here || watches(3);
+	entry.watch_kernel = here || watches(0);
+	if (!here)
+		tracker.forget();
+}
+
+void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to)
+{
+	if (!bts.watches(level))
+		return;
+	bts_truth.write(from, to);
+	if (bts.record(from, to))
+		performance_interrupt();
+}
+
+void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
+{
+	const bool was = pt.enabled();
+	pt.straight(block, pc, end);
+	if (was != pt.enabled())
+		truth.write(was ? unknown : 0, was ? 0 : unknown);
+}
+
+void Vcpu::transfer(const Transfer &transfer)
+{
+	const bool was = pt.enabled();
+	pt.transfer(transfer);
+	if (was && (transfer.taken || !pt.enabled()))
+		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : 0);
+	if (transfer.taken)
+		store_branch(transfer.from, transfer.level, transfer.to.pc);
+}
+
+void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
+{
+	const bool was = pt.enabled();
+	pt.interrupt(from, level, to);
+	if (was)
+		truth.write(from, pt.enabled() ? to.pc : 0);
+	store_branch(from, level, to.pc);
+}
+
+void Vcpu::address_space(std::uint64_t pc)
+{
+	const bool was = pt.enabled();
+	pt.address_space(pc);
+	if (was && !pt.enabled())
+		truth.write(unknown, 0);
+}
+
+void Vcpu::arrive(const Place &here)
+{
+	const bool was = pt.enabled();
+	pt.arrive(here);
+	if (was != pt.enabled())
+		truth.write(was ? unknown : 0, was ? 0 : here.pc);
+}
+
+// --- counting ---------------------------------------------------------------------------
+
+/*
+ * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
+ * carried out, and from one that faults. Interrupts come between blocks.
+ */
+void Vcpu::uncount(const Block &block, std::size_t from)
+{
+	const std::size_t size = block.sizes.size();
+	if (from >= size)
+		return;
+	Hot &entry = hot();
+	counts.taken_back += size - from;
+	(block.level == 0 ? entry.instructions_kernel : entry.instructions_user) -= size - from;
+	if (is_branch(block.kind))
+		(block.level == 0 ? entry.branches_kernel : entry.branches_user)--;
+}
+
+/*
+ * Where the block began is not known here, but its page offset is. An address at which the block has nothing was reached from its
+ * end: then all of it has run.
+ */
+void Vcpu::uncount_fault(std::uint64_t from)
+{
+	const std::uint64_t position = hot().position;
+	const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished);
+	if (!block)
+		return;
+	const std::uint64_t offset = (from - block->address) & 0xfff;
+	const bool at_last = offset == block->last;
+	if ((position & Hot::finished) && !at_last)
+		return;
+	if (at_last && (block->kind == Branch::conditional || block->kind == Branch::jump ||
+			       block->kind == Branch::software_interrupt))
+		return;
+	std::uint64_t at = 0;
+	for (std::size_t i = 0; i < block->sizes.size(); at += block->sizes[i++])
+		if (at == offset)
+			return uncount(*block, i);
+}
+
+std::uint64_t Vcpu::total(x86::Event event, bool kernel)
+{
+	const Totals &at = totals[kernel ? 0 : 1];
+	switch (event) {
+	case x86::Event::instructions:
+		return at.instructions;
+	case x86::Event::branches:
+		return at.branches;
+	case x86::Event::cycles:
+		return at.cycles;
+	case x86::Event::none:
+		break;
+	}
+	return 0;
+}
+
+/* Brings the totals up to date. */
+void Vcpu::collect()
+{
+	Hot &entry = hot();
+	totals[0].instructions += entry.instructions_kernel - armed;
+	totals[1].instructions += entry.instructions_user - armed;
+	totals[0].branches += entry.branches_kernel;
+	totals[1].branches += entry.branches_user;
+	entry.instructions_kernel = entry.instructions_user = armed;
+	entry.branches_kernel = entry.branches_user = 0;
+	pass_time();
+}
+
+/* The clock does not say at which level its cycles passed: they are shared out as instructions are. */
+void Vcpu::pass_time()
+{
+	const std::uint64_t now = machine.clock->tsc(), passed = now - cycles_at;
+	const std::uint64_t kernel = totals[0].instructions - cycle_share[0],
+			    user = totals[1].instructions - cycle_share[1];
+	cycles_at = now;
+	cycle_share[0] = totals[0].instructions;
+	cycle_share[1] = totals[1].instructions;
+	const auto in_user = kernel + user ? static_cast<std::uint64_t>(
+						     static_cast<unsigned __int128>(passed) * user / (kernel + user))
+					   : 0;
+	totals[0].cycles += passed - in_user;
+	totals[1].cycles += in_user;
+}
+
+/* Half of what may pass for each level: both run. */
+void Vcpu::rearm()
+{
+	armed = Hot::limit - (std::min(perfmon.budget(), until_injection()) + 1) / 2;
+	hot().instructions_kernel = hot().instructions_user = armed;
+}
+
+void Vcpu::settle()
+{
+	collect();
+	if (perfmon.settle())
+		performance_interrupt();
+	inject();
+	rearm();
+}
+
+// --- performance interrupts, and faults in them -------------------------------------------
+
+void Vcpu::performance_interrupt()
+{
+	counts.pmi_asked++;
+	if (machine.faults.lost_pmi && counts.pmi_asked % machine.faults.lost_pmi == 0)
+		return;
+	if (!machine.faults.late_pmi)
+		return deliver();
+	collect();
+	late_at = totals[0].instructions + totals[1].instructions + machine.faults.late_pmi;
+	rearm();
+}
+
+void Vcpu::inject()
+{
+	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	if (late_at && now >= late_at) {
+		late_at = 0;
+		deliver();
+	}
+	if (machine.faults.spurious_pmi && now >= spurious_at) {
+		spurious_at = now + machine.faults.spurious_pmi;
+		deliver();
+	}
+}
+
+/* Instructions, as budget() has them. */
+std::uint64_t Vcpu::until_injection() const
+{
+	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	std::uint64_t least = x86::Perfmon::unlimited;
+	for (const std::uint64_t at : {late_at, spurious_at})
+		if (at)
+			least = std::min(least, at > now ? at - now : 1);
+	return least;
+}
+
+// --- what the trace unit asks for -----------------------------------------------------
+
+void Vcpu::topa_interrupt()
+{
+	perfmon.set_topa_interrupt();
+	performance_interrupt();
+}
+
+void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
+{
+	if (raw)
+		std::fwrite(bytes.data(), 1, bytes.size(), raw.get());
+}
+
+// --- instructions -------------------------------------------------------------------------
+
+void Vcpu::before(const Site &site)
+{
+	using x86::Special;
+	switch (site.instruction.special) {
+	case Special::cpuid:
+		return cpuid(site);
+	case Special::rdmsr:
+		return rdmsr(site);
+	case Special::wrmsr:
+		return wrmsr(site);
+	case Special::rdtsc:
+	case Special::rdtscp:
+		return rdtsc(site);
+	case Special::ptwrite:
+		return ptwrite(site);
+	case Special::rdpmc:
+		return rdpmc(site);
+	case Special::none:
+		return;
+	}
+}
+
+void Vcpu::set_edx_eax(std::uint64_t value)
+{
+	registers.set(Reg::rax, static_cast<std::uint32_t>(value));
+	registers.set(Reg::rdx, value >> 32);
+}
+
+/* Leaves are QEMU's with bits added, which is done after QEMU's answer; see the translator. */
+void Vcpu::cpuid(const Site &)
+{
+	cpuid_leaf = static_cast<std::uint32_t>(registers[Reg::rax]);
+	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
+}
+
+void Vcpu::after_cpuid()
+{
+	if (!x86::cpuid_differs(cpuid_leaf))
+		return;
+	const auto word = [this](Reg reg) {
+		return static_cast<std::uint32_t>(registers[reg]);
+	};
+	const x86::CpuidResult native = {word(Reg::rax), word(Reg::rbx), word(Reg::rcx), word(Reg::rdx)};
+	const x86::CpuidResult result =
+		x86::cpuid(*machine.profile, machine.hardware, cpuid_leaf, cpuid_subleaf, native);
+	registers.set(Reg::rax, result.eax);
+	registers.set(Reg::rbx, result.ebx);
+	registers.set(Reg::rcx, result.ecx);
+	registers.set(Reg::rdx, result.edx);
+}
+
+/* Outside of the kernel RDMSR and WRMSR fault, which QEMU does well. */
+void Vcpu::rdmsr(const Site &site)
+{
+	if (registers.privilege())
+		return;
+	const auto msr = static_cast<std::uint32_t>(registers[Reg::rcx]);
+	if (msr == msr_tsc) {
+		set_edx_eax(machine.clock->tsc());
+	} else if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
+		if (pt.read_faults(msr))
+			return fault();
+		set_edx_eax(pt.read(msr));
+	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+		uncount(*site.block, site.index + 1);
+		settle();
+		set_edx_eax(perfmon.read(msr));
+		jump_behind(site);
+	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
+		set_edx_eax(bts.read(msr));
+	} else {
+		return;
+	}
+	skip(site);
+}
+
+void Vcpu::wrmsr(const Site &site)
+{
+	if (registers.privilege())
+		return;
+	const auto msr = static_cast<std::uint32_t>(registers[Reg::rcx]);
+	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
+	if (msr == msr_tsc_aux)
+		tsc_aux = value;
+	if (machine.faults.gp && msr == machine.faults.gp)
+		return fault();
+	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
+		if (pt.write_faults(msr, value))
+			return fault();
+		const bool was = pt.enabled();
+		pt.write(msr, value);
+		if (was && !pt.enabled())
+			truth.write(unknown, 0);
+		watch(0);
+	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+		uncount(*site.block, site.index + 1);
+		collect();
+		if (perfmon.write(msr, value))
+			performance_interrupt();
+		rearm();
+		jump_behind(site);
+	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
+		if (bts.write_faults(msr, value))
+			return fault();
+		bts.write(msr, value);
+		watch(0);
+	} else {
+		return;
+	}
+	skip(site);
+}
+
+/* Lets QEMU raise the fault, by an access that it refuses; the guest's RCX comes back before its handler runs. */
+void Vcpu::fault()
+{
+	counts.faults++;
+	faulting = true;
+	faulting_rcx = registers[Reg::rcx];
+	registers.set(Reg::rcx, msr_that_faults);
+}
+
+void Vcpu::rdtsc(const Site &site)
+{
+	set_edx_eax(machine.clock->tsc());
+	if (site.instruction.special == x86::Special::rdtscp)
+		registers.set(Reg::rcx, tsc_aux);
+	skip(site);
+}
+
+/* In the kernel, or where it lets programs (CR4.PCE); else QEMU raises the fault. */
+void Vcpu::rdpmc(const Site &site)
+{
+	std::uint64_t value = 0;
+	if (!machine.hardware.pmu || (registers.privilege() && !(registers[Reg::cr4] & cr4_pce)))
+		return;
+	if (!perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value))
+		return;
+	uncount(*site.block, site.index + 1);
+	settle();
+	perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value);
+	set_edx_eax(value);
+	jump_behind(site);
+}
+
+/* QEMU does not know PTWRITE; the form with a memory operand is left to it and is an invalid instruction. */
+void Vcpu::ptwrite(const Site &site)
+{
+	if (!machine.hardware.pt || !machine.profile->pt.ptwrite || site.instruction.in_memory)
+		return;
+	pt.ptwrite(
+		block_pc + site.offset, registers[static_cast<Reg>(site.instruction.operand)], site.instruction.wide);
+	skip(site);
+}
+
+// --- the end --------------------------------------------------------------------------------
+
+void Vcpu::finish()
+{
+	truth.flush();
+	bts_truth.flush();
+	if (raw)
+		std::fflush(raw.get());
+}
+
+std::string Vcpu::statistics() const
+{
+	const FlowTracker::Counts &flow = tracker.statistics();
+	const x86::pt::PtUnit::Counts &trace = pt.statistics();
+	const x86::Bts::Counts &store = bts.statistics();
+	char text[768];
+	std::snprintf(text, sizeof text,
+		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
+		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
+		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " masked %" PRIu64
+		" faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
+		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
+		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
+		counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped, store.unmapped);
+	std::string all = text;
+	if (flow.impossible) {
+		std::snprintf(text, sizeof text,
+			"hwsim: cpu %u: the first impossible successor: %" PRIx64 " kind %u finished %d to %" PRIx64
+			"\n",
+			index, flow.first.start, static_cast<unsigned>(flow.first.kind), flow.first.finished,
+			flow.first.to);
+		all += text;
+	}
+	return all;
+}
+
+} // namespace hwsim::qemu

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Vcpu: one processor with its trace unit, counters, APIC, truth log. Lives in its vCPU's thread: MSRs of another processor are
+ * reached by asking that processor, so nothing here needs a lock.
+ */
+#ifndef HWSIM_QEMU_VCPU_H
+#define HWSIM_QEMU_VCPU_H
+
+#include <memory>
+#include <string>
+
+#include "../base/flow.h"
+#include "../base/truth.h"
+#include "../x86/bts.h"
+#include "../x86/classify.h"
+#include "../x86/clock.h"
+#include "../x86/cpuid.h"
+#include "../x86/faults.h"
+#include "../x86/local_apic.h"
+#include "../x86/perfmon.h"
+#include "../x86/pt_unit.h"
+#include "registers.h"
+
+namespace hwsim::qemu
+{
+
+/* What inline code of translated blocks reads and writes; an entry of the scoreboard. */
+struct Hot {
+	std::uint64_t watch_user; /* blocks of this level are to call us */
+	std::uint64_t watch_kernel;
+	/* The block that runs (or ran last), with "finished" set once its last instruction has begun; or 0. */
+	std::uint64_t position;
+	/* Counted up to "limit" by each block for its level, so that reaching the limit calls us. */
+	std::uint64_t instructions_user;
+	std::uint64_t instructions_kernel;
+	std::uint64_t branches_user;
+	std::uint64_t branches_kernel;
+
+	static constexpr std::uint64_t finished = 1;
+	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
+};
+
+/* The machine that all vCPUs belong to. */
+struct Machine {
+	const x86::Profile *profile = nullptr;
+	x86::Hardware hardware;
+	x86::Faults faults;
+	x86::Clock *clock = nullptr;
+	qemu_plugin_scoreboard *score = nullptr;
+	std::string truth; /* prefixes of files; none if empty */
+	std::string raw;
+};
+
+/* An instruction that we carry out, in a block. */
+struct Site {
+	const Block *block = nullptr;
+	std::uint32_t index = 0;
+	std::uint32_t offset = 0;
+	std::uint32_t size = 0;
+	x86::Instruction instruction;
+};
+
+class Vcpu final : FlowListener, x86::pt::Processor, x86::EventSource
+{
+public:
+	Vcpu(unsigned index, const Machine &machine);
+	/* In the vCPU's init callback; a sentence if it cannot work. */
+	const char *init();
+
+	/* Privilege level and execution mode of what is about to run, for the translator. */
+	Place state();
+
+	void enter(const Block &block);
+	void discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to);
+	/* All blocks are about to be freed. */
+	void keep_block();
+
+	/* The instruction budget is used up. */
+	void spent() { settle(); }
+	/* Sleeps in HLT, where no cycles pass. */
+	void idle() { pass_time(); }
+	void resume() { cycles_at = machine.clock->tsc(); }
+
+	/* Before an instruction. Those that were carried out do not return but go on behind it. */
+	void note_pc() { block_pc = registers[Reg::rip]; }
+	void before(const Site &site);
+	/* After a CPUID that QEMU has answered. */
+	void after_cpuid();
+
+	void finish();
+	std::string statistics() const;
+
+private:
+	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
+	void transfer(const Transfer &transfer) override;
+	void interrupt(std::uint64_t from, std::uint8_t level, const Place &to) override;
+	void address_space(std::uint64_t pc) override;
+	void arrive(const Place &here) override;
+
+	std::uint64_t cr3() override { return registers[Reg::cr3]; }
+	void topa_interrupt() override;
+	void trace_bytes(std::span<const std::uint8_t> bytes) override;
+
+	Hot &hot() const { return *static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
+	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
+	void watch(std::uint8_t level);
+	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
+	void performance_interrupt();
+	void deliver() { (apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++; }
+	/* Counting */
+	std::uint64_t total(x86::Event event, bool kernel) override;
+	void uncount(const Block &block, std::size_t from);
+	void uncount_fault(std::uint64_t from);
+	void collect();
+	void pass_time();
+	void rearm();
+	void inject();
+	std::uint64_t until_injection() const;
+	void settle();
+
+	/* Ends the block behind an instruction that was carried out. */
+	[[noreturn]] void skip(const Site &site)
+	{
+		uncount(*site.block, site.index + 1);
+		jump_behind(site);
+	}
+	[[noreturn]] void jump_behind(const Site &site)
+	{
+		hot().position = 0;
+		qemu_plugin_set_pc(block_pc + site.offset + site.size);
+	}
+	void cpuid(const Site &site);
+	void rdmsr(const Site &site);
+	void wrmsr(const Site &site);
+	void rdtsc(const Site &site);
+	void rdpmc(const Site &site);
+	void ptwrite(const Site &site);
+	void fault();
+	void set_edx_eax(std::uint64_t value);
+
+	const unsigned index;
+	const Machine &machine;
+	CpuRegisters registers;
+	CpuMemory memory;
+	x86::LocalApic apic{memory};
+	x86::Perfmon perfmon{*machine.profile, *this};
+	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, machine.faults};
+	x86::Bts bts{memory};
+	FlowTracker tracker{*this};
+	TruthWriter truth;
+	TruthWriter bts_truth;
+	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
+
+	Block kept; /* the one it was in when all were freed */
+
+	/* What has happened at the levels, kernel first; the words of Hot hold what has been added since "armed". */
+	struct Totals {
+		std::uint64_t instructions = 0, branches = 0, cycles = 0;
+	} totals[2];
+	std::uint64_t armed = 0;
+	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
+	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
+
+	/* Faults: totals of instructions at which something is due. */
+	std::uint64_t late_at = 0;
+	std::uint64_t spurious_at = machine.faults.spurious_pmi;
+
+	std::uint64_t block_pc = 0;
+	std::uint64_t tsc_aux = 0;
+	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
+	bool faulting = false; /* RCX is not the guest's until the fault is delivered */
+	std::uint64_t faulting_rcx = 0;
+
+	struct {
+		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, taken_back = 0, faults = 0, discontinuities = 0;
+	} counts;
+};
+
+} // namespace hwsim::qemu
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+
+#include "../x86/bts.h"
+#include "memory_fake.h"
+
+using hwsim::x86::Bts;
+
+namespace
+{
+
+constexpr std::uint64_t area = 0x100, buffer = 0x1000, record_size = 24;
+
+struct Machine {
+	explicit Machine(std::uint64_t records, std::uint64_t threshold)
+	{
+		memory.store(area, buffer);
+		memory.store(area + 8, buffer);
+		memory.store(area + 16, buffer + records * record_size);
+		memory.store(area + 24, buffer + threshold * record_size);
+		bts.write(Bts::ds_area, area);
+	}
+	void start(std::uint64_t more) { bts.write(Bts::debugctl, Bts::tr | Bts::bts | more); }
+	std::uint64_t word(std::uint64_t address)
+	{
+		std::uint64_t value = 0;
+		memory.load(address, value);
+		return value;
+	}
+	std::uint64_t records() { return (word(area + 8) - buffer) / record_size; }
+
+	FakeMemory memory{0x2000};
+	Bts bts{memory};
+};
+
+} // namespace
+
+TEST_CASE("a branch is a record of three words")
+{
+	Machine m(4, 4);
+	m.start(Bts::btint);
+	CHECK_FALSE(m.bts.record(0x401000, 0x402000));
+	CHECK(m.word(buffer) == 0x401000);
+	CHECK(m.word(buffer + 8) == 0x402000);
+	CHECK(m.word(buffer + 16) == 0x10);
+	CHECK(m.records() == 1);
+}
+
+TEST_CASE("from the threshold on there are interrupts, at the end records are dropped")
+{
+	Machine m(4, 3);
+	m.start(Bts::btint);
+	CHECK_FALSE(m.bts.record(1, 2));
+	CHECK_FALSE(m.bts.record(1, 2));
+	CHECK(m.bts.record(1, 2));
+	CHECK(m.bts.record(1, 2));
+	CHECK_FALSE(m.bts.record(1, 2));
+	CHECK(m.records() == 4);
+	CHECK(m.bts.statistics().dropped == 1);
+}
+
+TEST_CASE("without BTINT the buffer is a ring that never interrupts")
+{
+	Machine m(3, 1);
+	m.start(0);
+	for (std::uint64_t i = 0; i < 4; i++)
+		CHECK_FALSE(m.bts.record(i, 0));
+	CHECK(m.records() == 1);
+	CHECK(m.word(buffer) == 3);
+	CHECK(m.word(buffer + record_size) == 1);
+}
+
+TEST_CASE("a record that would cross the maximum is not written")
+{
+	Machine m(2, 4);
+	m.memory.store(area + 16, buffer + 2 * record_size - 1);
+	m.start(Bts::btint);
+	CHECK_FALSE(m.bts.record(1, 2));
+	CHECK_FALSE(m.bts.record(1, 2));
+	CHECK(m.records() == 1);
+}
+
+TEST_CASE("privilege levels are switched apart")
+{
+	Machine m(4, 4);
+	CHECK_FALSE(m.bts.watches(0));
+	m.start(Bts::off_os);
+	CHECK_FALSE(m.bts.watches(0));
+	CHECK(m.bts.watches(3));
+	m.start(Bts::off_user);
+	CHECK(m.bts.watches(0));
+	CHECK_FALSE(m.bts.watches(3));
+	m.bts.write(Bts::debugctl, Bts::bts); /* without TR */
+	CHECK_FALSE(m.bts.watches(0));
+}
+
+TEST_CASE("an area that is not mapped loses the record and nothing else")
+{
+	Machine m(4, 4);
+	m.start(Bts::btint);
+	m.bts.write(Bts::ds_area, 0x100000);
+	CHECK_FALSE(m.bts.record(1, 2));
+	CHECK(m.bts.statistics().unmapped == 1);
+	CHECK(m.bts.write_faults(Bts::ds_area, 0x8000'0000'0000'0000));
+	CHECK_FALSE(m.bts.write_faults(Bts::ds_area, 0xffff'fe00'0000'0000));
+}

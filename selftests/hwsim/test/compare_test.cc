@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+
+#include <random>
+#include <unistd.h>
+
+#include "../base/compare.h"
+
+using namespace hwsim;
+
+namespace
+{
+
+std::vector<Step> program(std::size_t size, unsigned seed = 1)
+{
+	std::mt19937_64 random(seed);
+	std::vector<Step> steps;
+	for (std::size_t i = 0; i < size; i++)
+		steps.push_back({0x400000 + random() % 64, 0x400000 + random() % 64});
+	return steps;
+}
+
+std::vector<Step> without(std::vector<Step> steps, std::size_t at, std::size_t size)
+{
+	const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(at);
+	steps.erase(begin, begin + static_cast<std::ptrdiff_t>(size));
+	return steps;
+}
+
+} // namespace
+
+TEST_CASE("equal logs have no differences")
+{
+	const auto truth = program(10'000);
+	const Comparison result = compare(truth, truth);
+	CHECK(result.differences.empty());
+	CHECK(result.equal == truth.size());
+}
+
+TEST_CASE("each loss is one difference, and what follows is still judged")
+{
+	const auto truth = program(10'000);
+	auto decoded = without(without(truth, 7000, 900), 1000, 1);
+	const Comparison result = compare(truth, decoded);
+	REQUIRE(result.differences.size() == 2);
+	CHECK(result.differences[0].truth_at == 1000);
+	CHECK(result.differences[0].truth_size == 1);
+	CHECK(result.differences[1].truth_size == 900);
+	CHECK(result.differences[1].decoded_size == 0);
+	CHECK(result.equal == decoded.size());
+}
+
+TEST_CASE("a loss in a program that repeats itself is one difference")
+{
+	/* The same loop again and again, now and then with another way through it. */
+	std::vector<Step> truth;
+	for (std::uint64_t i = 0; i < 3000; i++) {
+		for (std::uint64_t step = 0; step < 20; step++)
+			truth.push_back({0x1000 + step, 0x2000 + step});
+		if (i * i % 7 == 1)
+			truth.push_back({0x3000 + i % 5, 0x4000});
+	}
+	auto decoded = without(truth, 10'000, 333);
+	decoded.insert(decoded.begin() + 10'000, {0, 0x5000});
+	const Comparison result = compare(truth, decoded);
+	REQUIRE(result.differences.size() == 1);
+	CHECK(result.differences[0].truth_size - result.differences[0].decoded_size == 332);
+}
+
+TEST_CASE("a wrong step is found and shown")
+{
+	const auto truth = program(1000);
+	auto decoded = truth;
+	decoded[500].to = 0xdead;
+	const Comparison result = compare(truth, decoded);
+	REQUIRE(result.differences.size() == 1);
+	CHECK(result.differences[0].truth_size == 1);
+	CHECK(result.differences[0].decoded_size == 1);
+	CHECK(describe(result.differences[0], truth, decoded).find("dead") != std::string::npos);
+}
+
+TEST_CASE("a missing tail is a difference, and so is an empty trace")
+{
+	const auto truth = program(100);
+	CHECK(compare(truth, without(truth, 90, 10)).differences.size() == 1);
+	CHECK(compare(truth, {}).differences.size() == 1);
+	CHECK(compare({}, {}).differences.empty());
+}
+
+TEST_CASE("where tracing was switched off need not be known")
+{
+	CHECK(compare(std::vector<Step>{{unknown, 0}}, std::vector<Step>{{0x1234, 0}}).differences.empty());
+	CHECK(compare(std::vector<Step>{{0x1000, 0}}, std::vector<Step>{{0x1234, 0}}).differences.size() == 1);
+}
+
+TEST_CASE("the truth log is read as it was written")
+{
+	const std::string path = "truth_test." + std::to_string(getpid());
+	const auto steps = program(10'001);
+	{
+		TruthWriter writer;
+		writer.write(1, 2); /* not open: nowhere */
+		REQUIRE(writer.open(path));
+		for (const Step &step : steps)
+			writer.write(step.from, step.to);
+		writer.flush();
+	}
+	CHECK(read_truth(path) == steps);
+	std::remove(path.c_str());
+	CHECK_THROWS(read_truth(path));
+}

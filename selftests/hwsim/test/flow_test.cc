@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the flow tracker makes of blocks, in a machine that runs by script. */
+#include <catch2/catch_test_macros.hpp>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../base/flow.h"
+
+using namespace hwsim;
+
+namespace
+{
+
+class Recorder final : public FlowListener
+{
+public:
+	void straight(const Block &, std::uint64_t pc, std::uint64_t end) override { instructions += end - pc; }
+	void transfer(const Transfer &t) override { say(t.taken ? "taken" : "through", t.from, t.to.pc); }
+	void interrupt(std::uint64_t from, std::uint8_t, const Place &to) override { say("interrupt", from, to.pc); }
+	void address_space(std::uint64_t pc) override { say("cr3", pc, 0); }
+	void arrive(const Place &) override {}
+
+	std::vector<std::string> said;
+	std::uint64_t instructions = 0;
+
+private:
+	void say(const char *what, std::uint64_t from, std::uint64_t to)
+	{
+		char text[64];
+		std::snprintf(text, sizeof text, "%s %lx %lx", what, from, to);
+		said.emplace_back(text);
+	}
+};
+
+/* A block of instructions of two bytes. */
+Block block(std::uint64_t address, unsigned instructions, Branch kind, std::int64_t displacement = 0)
+{
+	Block made;
+	made.address = address;
+	made.length = 2 * instructions;
+	made.last = made.length - 2;
+	made.displacement = displacement;
+	made.kind = kind;
+	made.sizes.assign(instructions, 2);
+	return made;
+}
+
+struct Machine {
+	Recorder recorder;
+	FlowTracker tracker{recorder};
+	std::deque<Block> blocks; /* which the tracker does not copy */
+
+	void enter(const Block &at, bool finished, std::uint64_t pc)
+	{
+		tracker.enter(blocks.emplace_back(at), finished, [pc] { return pc; });
+	}
+	void enter(const Block &at, bool finished = true) { enter(at, finished, at.address); }
+};
+
+using Said = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("a conditional branch is judged by the block that follows")
+{
+	Machine machine;
+	const Block loop = block(0x1000, 4, Branch::conditional, -8), after = block(0x1008, 1, Branch::jump, 0x100);
+	machine.enter(loop);
+	machine.enter(loop);
+	machine.enter(after);
+	machine.enter(block(0x110a, 1, Branch::none));
+	CHECK(machine.recorder.said == Said{"taken 1006 1000", "through 1006 1008", "taken 1008 110a"});
+	CHECK(machine.tracker.statistics().impossible == 0);
+	CHECK(machine.tracker.statistics().reads == 1);
+}
+
+TEST_CASE("the program counter is read where the page offset cannot decide")
+{
+	Machine machine;
+	const Block branch = block(0x1000, 1, Branch::conditional, 0x1000);
+	machine.enter(branch);
+	machine.enter(block(0x2002, 1, Branch::none));
+	CHECK(machine.recorder.said == Said{"taken 1000 2002"});
+	CHECK(machine.tracker.statistics().reads == 2);
+}
+
+TEST_CASE("one block serves several addresses")
+{
+	Machine machine;
+	const Block call = block(0x1000, 2, Branch::call, 0x1ffc), callee = block(0x3000, 1, Branch::ret);
+	machine.enter(call, true, 0x7f000);
+	machine.enter(callee, true, 0x81000);
+	machine.enter(block(0x1004, 1, Branch::none), true, 0x7f004);
+	CHECK(machine.recorder.said == Said{"taken 7f002 81000", "taken 81000 7f004"});
+}
+
+TEST_CASE("a block that is left in the middle and entered again loses nothing")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 4, Branch::conditional, 0x20));
+	machine.enter(block(0x1004, 2, Branch::conditional, 0x20), false);
+	machine.enter(block(0x1028, 1, Branch::none));
+	CHECK(machine.recorder.said == Said{"taken 1006 1028"});
+	CHECK(machine.recorder.instructions == 8);
+	CHECK(machine.tracker.statistics().restarts == 1);
+}
+
+TEST_CASE("an interrupt at the head of a loop of one block comes after the branch")
+{
+	Machine machine;
+	const Block loop = block(0x1000, 2, Branch::conditional, -4);
+	machine.enter(loop);
+	machine.tracker.discontinuity(0x1000, {0xf000, 0, 1}, true);
+	machine.enter(block(0xf000, 1, Branch::far), true);
+	CHECK(machine.recorder.said == Said{"taken 1002 1000", "interrupt 1000 f000"});
+	CHECK(machine.tracker.statistics().reads == 1);
+}
+
+TEST_CASE("a branch that faults was not taken")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 2, Branch::indirect_call));
+	machine.tracker.discontinuity(0x1002, {0xf000, 0, 1}, true);
+	CHECK(machine.recorder.said == Said{"interrupt 1002 f000"});
+	CHECK(machine.recorder.instructions == 2);
+}
+
+TEST_CASE("a fault in the middle ends the straight run there")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 4, Branch::ret));
+	machine.tracker.discontinuity(0x1004, {0xf000, 0, 1}, false);
+	CHECK(machine.recorder.said == Said{"interrupt 1004 f000"});
+	CHECK(machine.recorder.instructions == 4);
+}
+
+TEST_CASE("a software interrupt is a far transfer")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 2, Branch::software_interrupt));
+	machine.tracker.discontinuity(0x1002, {0xf000, 0, 1}, true);
+	machine.enter(block(0xf000, 1, Branch::none));
+	CHECK(machine.recorder.said == Said{"taken 1002 f000"});
+}
+
+TEST_CASE("a write of the page table root is told when it is done")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 2, Branch::address_space));
+	machine.enter(block(0x1004, 1, Branch::none));
+	CHECK(machine.recorder.said == Said{"cr3 1004 0"});
+}
+
+TEST_CASE("a successor that cannot be is counted")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 2, Branch::none));
+	machine.enter(block(0x5000, 1, Branch::none));
+	CHECK(machine.tracker.statistics().impossible == 1);
+}
+
+TEST_CASE("blocks may be freed while one is running")
+{
+	Machine machine;
+	machine.enter(block(0x1000, 2, Branch::jump, 0x10));
+	machine.tracker.keep_block();
+	machine.blocks.clear();
+	machine.enter(block(0x1014, 1, Branch::none));
+	CHECK(machine.recorder.said == Said{"taken 1002 1014"});
+}

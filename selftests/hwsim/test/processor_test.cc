@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the processor around the trace unit says of itself: CPUID and the interrupt. */
+#include <catch2/catch_test_macros.hpp>
+
+#include <map>
+#include <string>
+
+#include "../x86/cpuid.h"
+#include "../x86/local_apic.h"
+
+using namespace hwsim::x86;
+
+namespace
+{
+
+/* Memory mapped registers, four bytes each, and the messages that were written. */
+class ApicMemory final : public hwsim::GuestMemory
+{
+public:
+	bool read(std::uint64_t address, std::span<std::uint8_t> to) override
+	{
+		const auto at = words.find(address);
+		if (at == words.end() || to.size() != 4)
+			return false;
+		std::memcpy(to.data(), &at->second, 4);
+		return true;
+	}
+	bool write(std::uint64_t address, std::span<const std::uint8_t> from) override
+	{
+		std::memcpy(&words[address], from.data(), 4);
+		return true;
+	}
+	bool read_linear(std::uint64_t, std::span<std::uint8_t>) override { return false; }
+	bool write_linear(std::uint64_t, std::span<const std::uint8_t>) override { return false; }
+
+	std::map<std::uint64_t, std::uint32_t> words;
+};
+
+constexpr std::uint32_t nmi = 0x400;
+
+} // namespace
+
+TEST_CASE("a performance interrupt goes to the APIC's own address, once")
+{
+	ApicMemory memory;
+	memory.words[LocalApic::base + LocalApic::apic_id] = 3u << 24;
+	memory.words[LocalApic::base + LocalApic::lvtpc] = nmi;
+	LocalApic apic(memory);
+	CHECK(apic.performance_interrupt());
+	CHECK(memory.words[0xfee0'3000] == nmi);
+	CHECK(memory.words[LocalApic::base + LocalApic::lvtpc] == (nmi | LocalApic::masked));
+	memory.words.erase(0xfee0'3000);
+	CHECK_FALSE(apic.performance_interrupt());
+	CHECK_FALSE(memory.words.contains(0xfee0'3000));
+}
+
+TEST_CASE("every profile enumerates what it has, and hides what is switched off")
+{
+	for (const Profile &profile : profiles()) {
+		INFO(std::string(profile.name));
+		CHECK(cpuid(profile, {}, 0, 0, {.eax = 5}).eax == 0x15);
+		CHECK(cpuid(profile, {}, 1, 0, {}).eax == profile.signature);
+		CHECK((cpuid(profile, {}, 1, 0, {}).edx >> 21 & 1) == 0);
+		CHECK((cpuid(profile, {.bts = true}, 1, 0, {}).edx >> 21 & 1) == 1);
+		CHECK(cpuid(profile, {}, 7, 0, {.ebx = 1}).ebx == (1u | 1u << 25));
+		CHECK(cpuid(profile, {.pt = false}, 7, 0, {.ebx = 1}).ebx == 1);
+		CHECK(cpuid(profile, {}, 7, 1, {.ebx = 1}).ebx == 1);
+		CHECK((cpuid(profile, {}, 0xa, 0, {}).eax & 0xff) == profile.pmu.version);
+		CHECK(cpuid(profile, {.pmu = false}, 0xa, 0, {}) == CpuidResult{});
+		const CpuidResult pt = cpuid(profile, {}, 0x14, 0, {});
+		CHECK((pt.ecx & 1) == 1);
+		CHECK((pt.ebx >> 3 & 1) == profile.pt.mtc);
+		CHECK((cpuid(profile, {}, 0x14, 1, {}).eax & 7) == profile.pt.address_ranges);
+		CHECK(cpuid(profile, {.pt = false}, 0x14, 0, {}) == CpuidResult{});
+		/* A TSC of bus_ratio * 100 MHz, so that cycles, CBR and MSR_PLATFORM_INFO agree. */
+		CHECK(profile.tsc_ticks_per_ns * 10 == profile.bus_ratio);
+	}
+	CHECK(find_profile("no such") == nullptr);
+	CHECK_FALSE(cpuid_differs(0x80000008));
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <catch2/catch_test_macros.hpp>
+
+#include <random>
+
+#include "stream_script.h"
+
+using namespace hwsim::x86;
+using namespace hwsim::x86::pt;
+
+namespace
+{
+
+struct Fixture {
+	ManualClock clock;
+	PacketStream stream{*find_profile("skylake"), clock};
+
+	std::vector<pt_packet> packets()
+	{
+		stream.stop();
+		const auto read = read_packets(stream.pending());
+		stream.taken();
+		return read;
+	}
+	std::vector<pt_packet_type> types()
+	{
+		std::vector<pt_packet_type> list;
+		for (const pt_packet &packet : packets())
+			list.push_back(packet.type);
+		return list;
+	}
+};
+
+using Types = std::vector<pt_packet_type>;
+
+} // namespace
+
+TEST_CASE("random scripts are read back by libipt as they were said")
+{
+	std::mt19937_64 random(7);
+	for (int i = 0; i < 2000; i++) {
+		std::vector<std::uint8_t> bytes(random() % 600);
+		for (std::uint8_t &byte : bytes)
+			byte = static_cast<std::uint8_t>(random());
+		StreamScript script(bytes);
+		script.run();
+		REQUIRE_NOTHROW(script.verify());
+	}
+}
+
+TEST_CASE("PSB+ tells all that was switched on")
+{
+	Fixture f;
+	f.stream.start(ctl::tsc_en | ctl::mtc_en, 0);
+	f.stream.sync({.packets_enabled = true, .with_cr3 = true, .ip = 0x401000, .cr3 = 0x5000, .mode = mode_64});
+	CHECK(f.types() == Types{ppt_psb, ppt_tsc, ppt_tma, ppt_cbr, ppt_pip, ppt_mode, ppt_fup, ppt_psbend});
+	f.stream.start(0, 0);
+	f.stream.sync({});
+	CHECK(f.types() == Types{ppt_psb, ppt_cbr, ppt_psbend});
+}
+
+TEST_CASE("a PSB is due after as many bytes as PSBFreq says")
+{
+	Fixture f;
+	f.stream.start(std::uint64_t{1} << ctl::psb_freq.shift, 0);
+	CHECK_FALSE(f.stream.sync_due());
+	std::size_t bytes = 0;
+	while (!f.stream.sync_due()) {
+		f.stream.tip(bytes * 0x1'0000'0000);
+		bytes += f.stream.pending().size();
+		f.stream.taken();
+	}
+	CHECK(bytes >= 4096);
+	CHECK(bytes < 4096 + 10);
+}
+
+TEST_CASE("a RET to where its CALL came from is one bit, until a PSB")
+{
+	Fixture f;
+	f.stream.start(0, 0);
+	f.stream.call(0x1000);
+	f.stream.call(0x2000);
+	f.stream.ret(0x2000);
+	f.stream.sync({});
+	f.stream.ret(0x1000);
+	CHECK(f.types() == Types{ppt_tnt_8, ppt_psb, ppt_cbr, ppt_psbend, ppt_tip});
+	f.stream.start(ctl::dis_retc, 0);
+	f.stream.call(0x1000);
+	f.stream.ret(0x1000);
+	CHECK(f.types() == Types{ppt_tip});
+}
+
+TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
+{
+	Fixture f;
+	f.clock.now = 1'000'000;
+	f.stream.start(ctl::tsc_en | ctl::mtc_en | std::uint64_t{3} << ctl::mtc_freq.shift, 0);
+	f.stream.sync({});
+	const auto sync = f.packets();
+	REQUIRE(sync[2].type == ppt_tma);
+	/* 2 ART ticks are 250 of the TSC: tick 8000 is at 1'000'000 */
+	CHECK(sync[2].payload.tma.ctc == 8000);
+	CHECK(sync[2].payload.tma.fc == 0);
+	f.stream.tick();
+	CHECK(f.types().empty());
+	f.clock.now += 1000; /* 8 ticks of ART: one period */
+	f.stream.tick();
+	const auto mtc = f.packets();
+	REQUIRE(mtc.size() == 1);
+	CHECK(mtc[0].payload.mtc.ctc == ((8008 >> 3) & 0xff));
+	f.clock.now += 1000 * 256;
+	f.stream.tick();
+	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
+}
+
+TEST_CASE("a stream that goes on without a PSB tells the time anew")
+{
+	Fixture f;
+	f.stream.start(ctl::tsc_en | ctl::mtc_en, 1000);
+	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
+	f.stream.start(ctl::tsc_en | ctl::mtc_en, 0);
+	CHECK(f.types().empty());
+}
+
+TEST_CASE("cycles go in front of packets, and sum up to the time that passed")
+{
+	Fixture f;
+	f.stream.start(ctl::cyc_en, 0);
+	std::uint64_t sum = 0;
+	for (unsigned i = 1; i < 200; i++) {
+		f.clock.now += i * 37;
+		f.stream.tip(i * 0x1000);
+		const auto packets = f.packets();
+		REQUIRE(packets.size() == 2);
+		sum += packets[0].payload.cyc.value;
+	}
+	CHECK(sum == f.clock.now);
+}
+
+TEST_CASE("below the threshold there is no cycle packet")
+{
+	Fixture f;
+	f.stream.start(ctl::cyc_en | std::uint64_t{5} << ctl::cyc_thresh.shift, 0); /* 16 cycles */
+	f.clock.now = 15;
+	f.stream.tip(0x1000);
+	CHECK(f.types() == Types{ppt_tip});
+	f.clock.now = 16;
+	f.stream.tip(0x2000);
+	CHECK(f.types() == Types{ppt_cyc, ppt_tip});
+}
+
+TEST_CASE("with TNT disabled only targets are told")
+{
+	Fixture f;
+	f.stream.start(ctl::dis_tnt, 0);
+	f.stream.conditional(true);
+	f.stream.call(0x1000);
+	f.stream.ret(0x1000);
+	CHECK(f.types() == Types{ppt_tip});
+}
+
+TEST_CASE("an overflow drops what was pending, what comes while it lasts, and the last IP")
+{
+	Fixture f;
+	f.stream.start(0, 0);
+	f.stream.tip(0x7fff'0000'0000);
+	f.stream.conditional(true);
+	f.stream.begin_overflow();
+	f.stream.tip(0x1234);
+	f.stream.conditional(true);
+	f.stream.end_overflow();
+	f.stream.fup(0x7fff'0000'0010);
+	const auto packets = f.packets();
+	REQUIRE(packets.size() == 3);
+	CHECK(packets[1].type == ppt_ovf);
+	CHECK(packets[2].payload.ip.ipc != pt_ipc_update_16);
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The trace unit from register writes and program flow to bytes in memory, read back by libipt. */
+#include <catch2/catch_test_macros.hpp>
+
+#include <sstream>
+
+#include "../x86/pt_unit.h"
+#include "ipt_reader.h"
+#include "memory_fake.h"
+#include "stream_script.h"
+
+using namespace hwsim;
+using namespace hwsim::x86;
+using namespace hwsim::x86::pt;
+
+namespace
+{
+
+constexpr std::uint64_t table = 0x1000, data = 0x10000, data_size = 0x10000;
+constexpr Place user(std::uint64_t pc)
+{
+	return {pc, 3, mode_64};
+}
+constexpr Place kernel(std::uint64_t pc)
+{
+	return {pc, 0, mode_64};
+}
+
+struct Machine final : Processor {
+	explicit Machine(const Faults &faults = {}) : unit(*find_profile("icelake"), clock, memory, *this, faults)
+	{
+		memory.store(table, data | 4 << 6); /* 64 KiB */
+		memory.store(table + 8, table | TopaEntry::end);
+		unit.write(msr::output_base, table);
+	}
+	std::uint64_t cr3() override { return root; }
+	void topa_interrupt() override { interrupts++; }
+
+	void start(std::uint64_t more) { unit.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::branch_en | more); }
+	void branch(Branch kind, std::uint64_t from, Place to, bool taken = true, std::uint8_t level = 3)
+	{
+		unit.transfer({kind, taken, from, from + 2, level, to});
+		unit.arrive(to);
+	}
+	/* The trace so far in words: addresses behind what has one. PSB+ is one word. */
+	std::string said()
+	{
+		unit.write(msr::ctl, 0);
+		const std::uint64_t end = unit.read(msr::output_mask_ptrs) >> 32;
+		std::ostringstream text;
+		IpReader ip;
+		bool in_sync = false;
+		for (const pt_packet &packet : read_packets({memory.bytes.data() + data, end})) {
+			const auto address = [&](const char *name) {
+				if (packet.payload.ip.ipc == pt_ipc_suppressed)
+					text << name << " ";
+				else
+					text << name << ":" << std::hex << ip(packet.payload.ip) << " ";
+			};
+			if (packet.type == ppt_psb)
+				text << "PSB ", in_sync = true, ip.reset();
+			else if (packet.type == ppt_psbend)
+				in_sync = false;
+			else if (packet.type == ppt_fup)
+				address(in_sync ? "at" : "FUP");
+			else if (in_sync)
+				continue;
+			else if (packet.type == ppt_tip)
+				address("TIP");
+			else if (packet.type == ppt_tip_pge)
+				address("PGE");
+			else if (packet.type == ppt_tip_pgd)
+				address("PGD");
+			else if (packet.type == ppt_tnt_8 || packet.type == ppt_tnt_64)
+				for (unsigned bit = packet.payload.tnt.bit_size; bit--;)
+					text << (packet.payload.tnt.payload >> bit & 1 ? "T " : "N ");
+			else if (packet.type == ppt_mode)
+				text << (packet.payload.mode.bits.exec.csl ? "64 " : "32 ");
+			else if (packet.type == ppt_pip)
+				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
+			else if (packet.type == ppt_stop)
+				text << "STOP ";
+			else if (packet.type == ppt_tsc)
+				text << "TSC ";
+			else if (packet.type == ppt_mtc)
+				text << "MTC ";
+			else if (packet.type == ppt_ovf)
+				text << "OVF ";
+			else if (packet.type == ppt_ptw)
+				text << "PTW:" << std::hex << packet.payload.ptw.payload << " ";
+		}
+		return text.str();
+	}
+
+	FakeMemory memory{data + data_size};
+	ManualClock clock;
+	PtUnit unit;
+	std::uint64_t root = 0x5000;
+	unsigned interrupts = 0;
+};
+
+} // namespace
+
+TEST_CASE("a user program with a system call, the kernel left out")
+{
+	Machine m;
+	m.start(ctl::user);
+	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::conditional, 0x401002, user(0x401004), false);
+	m.branch(Branch::indirect_jump, 0x401006, user(0x402000));
+	m.branch(Branch::far, 0x402002, kernel(0xffff'ffff'8100'0000));
+	m.unit.arrive(user(0x402004));
+	CHECK(m.said() == "PSB 64 PGE:401000 N TIP:402000 PGD PGE:402004 PGD ");
+}
+
+TEST_CASE("kernel and user, with an interrupt")
+{
+	Machine m;
+	m.start(ctl::user | ctl::os);
+	m.unit.arrive(user(0x401000));
+	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
+	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
+	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 TIP:ffffffff81000000 TIP:401004 PGD ");
+}
+
+TEST_CASE("a change of execution mode comes before the address")
+{
+	Machine m;
+	m.start(ctl::user | ctl::os);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::far, 0x401002, {0x8000, 3, mode_32});
+	CHECK(m.said() == "PSB 64 PGE:401000 32 TIP:8000 PGD ");
+}
+
+TEST_CASE("an interrupt that is not traced is FUP and TIP.PGD")
+{
+	Machine m;
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	CHECK_FALSE(m.unit.enabled());
+	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 PGD ");
+}
+
+TEST_CASE("calls and returns of the traced program are compressed")
+{
+	Machine m;
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::call, 0x401002, user(0x402000));
+	m.branch(Branch::ret, 0x402008, user(0x401004));
+	m.branch(Branch::call, 0x401006, user(0x401008)); /* of the next instruction: leaves nothing to return to */
+	m.branch(Branch::ret, 0x401008, user(0x401008));
+	CHECK(m.said() == "PSB 64 PGE:401000 T TIP:401008 PGD ");
+}
+
+TEST_CASE("a range filter is exact to the instruction, also inside a block")
+{
+	Machine m;
+	m.unit.write(msr::addr0_a, 0x401004);
+	m.unit.write(msr::addr0_a + 1, 0x401007);
+	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
+	Block block;
+	block.address = 0x401000;
+	block.length = 12;
+	block.level = 3;
+	block.mode = mode_64;
+	block.sizes = {2, 2, 2, 2, 2, 2};
+	m.unit.arrive(user(0x401000));
+	CHECK_FALSE(m.unit.enabled());
+	m.unit.straight(block, 0x401000, 0x40100c);
+	m.branch(Branch::conditional, 0x40100a, user(0x401000));
+	CHECK(m.said() == "PSB 64 PGE:401004 PGD:401008 ");
+}
+
+TEST_CASE("a branch out of the filter is told by its target alone")
+{
+	Machine m;
+	m.unit.write(msr::addr0_a, 0x401000);
+	m.unit.write(msr::addr0_a + 1, 0x401fff);
+	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::conditional, 0x401002, user(0x402000));
+	m.branch(Branch::conditional, 0x402002, user(0x402010));
+	m.branch(Branch::jump, 0x402012, user(0x401010));
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 PGE:401010 PGD ");
+}
+
+TEST_CASE("a stop range ends tracing until software begins anew")
+{
+	Machine m;
+	m.unit.write(msr::addr0_a, 0x402000);
+	m.unit.write(msr::addr0_a + 1, 0x402fff);
+	m.start(ctl::user | std::uint64_t{range_stop} << ctl::addr_cfg(0).shift);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::jump, 0x401002, user(0x402000));
+	m.branch(Branch::jump, 0x402002, user(0x401000));
+	CHECK_FALSE(m.unit.enabled());
+	CHECK((m.unit.read(msr::status) & (status::stopped | status::trigger_en)) == status::stopped);
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 STOP ");
+}
+
+TEST_CASE("a CR3 filter follows the address space")
+{
+	Machine m;
+	m.unit.write(msr::cr3_match, 0x7000);
+	m.start(ctl::user | ctl::os | ctl::cr3_filter);
+	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
+	CHECK_FALSE(m.unit.enabled());
+	m.root = 0x7000;
+	m.unit.address_space(0xffff'ffff'8100'0004);
+	m.unit.arrive(kernel(0xffff'ffff'8100'0004));
+	CHECK(m.unit.enabled());
+	m.root = 0x5000;
+	m.unit.address_space(0xffff'ffff'8100'0008);
+	CHECK_FALSE(m.unit.enabled());
+	CHECK(m.said() == "PSB 64 PGE:ffffffff81000004 PGD ");
+}
+
+TEST_CASE("a switch of address space in a traced kernel is a PIP")
+{
+	Machine m;
+	m.start(ctl::user | ctl::os);
+	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
+	m.root = 0x9000;
+	m.unit.address_space(0xffff'ffff'8100'0004);
+	CHECK(m.said() == "PSB 64 PGE:ffffffff81000000 PIP:9000 PGD ");
+}
+
+TEST_CASE("PTWRITE is in the trace where it is switched on")
+{
+	Machine m;
+	m.start(ctl::user | ctl::ptw_en | ctl::fup_on_ptw);
+	m.unit.ptwrite(0x401000, 1, true); /* not traced yet */
+	m.unit.arrive(user(0x401000));
+	m.unit.ptwrite(0x401004, 0xabc, true);
+	CHECK(m.said() == "PSB 64 PGE:401000 PTW:abc FUP:401004 PGD ");
+}
+
+TEST_CASE("the time that has passed is told before the program goes on")
+{
+	Machine m;
+	m.start(ctl::user | ctl::tsc_en | ctl::mtc_en);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::far, 0x401002, kernel(0xffff'ffff'8100'0000));
+	m.clock.now += 1'000'000;
+	m.unit.arrive(user(0x401004));
+	m.branch(Branch::far, 0x401006, kernel(0xffff'ffff'8100'0000));
+	m.clock.now += 1000;
+	m.unit.arrive(user(0x401008));
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC PGE:401004 PGD MTC PGE:401008 PGD ");
+}
+
+TEST_CASE("a second session goes on without a PSB unless the byte count is cleared")
+{
+	Machine m;
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.write(msr::ctl, 0);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401010));
+	m.unit.write(msr::ctl, 0);
+	m.unit.write(msr::status, 0);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401020));
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD 64 PGE:401010 PGD PSB 64 PGE:401020 PGD ");
+}
+
+TEST_CASE("addresses of a session without a PSB are those that the decoder puts together")
+{
+	Machine m;
+	m.start(ctl::user);
+	m.unit.arrive(user(0x7fff'f7dd'0000));
+	m.unit.write(msr::ctl, 0);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401010));
+	CHECK(m.said() == "PSB 64 PGE:7ffff7dd0000 PGD 64 PGE:401010 PGD ");
+}
+
+TEST_CASE("a full buffer interrupts, and at STOP the unit is silent")
+{
+	Machine m;
+	m.memory.store(table, data | TopaEntry::interrupt | TopaEntry::stop); /* 4 KiB */
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	for (std::uint64_t i = 0; i < 4000; i++)
+		m.branch(Branch::indirect_jump, 0x401002, user(0x401000 + (i << 20)));
+	CHECK(m.interrupts == 1);
+	CHECK_FALSE(m.unit.enabled());
+	CHECK_FALSE(m.unit.watches(3));
+	CHECK(m.unit.read(msr::status) & status::stopped);
+	CHECK(m.unit.read(msr::output_mask_ptrs) >> 32 == 4096);
+	CHECK(m.unit.statistics().bytes == 4096);
+}
+
+TEST_CASE("a broken table is an error that the status tells")
+{
+	Machine m;
+	m.memory.store(table, table | TopaEntry::end);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.write(msr::ctl, 0);
+	CHECK(m.unit.read(msr::status) & status::error);
+	CHECK(m.interrupts == 0);
+}
+
+TEST_CASE("without branches there are only the packets that were asked for")
+{
+	Machine m;
+	m.unit.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::user | ctl::ptw_en);
+	m.unit.arrive(user(0x401000));
+	m.branch(Branch::indirect_jump, 0x401002, user(0x402000));
+	m.unit.ptwrite(0x402004, 0xabc, true);
+	CHECK(m.said() == "PSB PTW:abc ");
+}
+
+TEST_CASE("an overflow on demand loses some blocks and says where it ends")
+{
+	Faults faults;
+	REQUIRE(faults.set("overflow:60"));
+	Machine m(faults);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	for (std::uint64_t i = 1; i <= 40; i++)
+		m.branch(Branch::indirect_jump, 0x401002, user(0x401000 + 0x10 * i));
+	CHECK(m.unit.statistics().overflows == 1);
+	const std::string said = m.said();
+	CHECK(said.find("OVF FUP:401") != std::string::npos);
+	CHECK(said.find("TIP:4010c0") == std::string::npos);
+	CHECK(said.find("TIP:401230") != std::string::npos);
+}
+
+TEST_CASE("an operational error on demand comes once")
+{
+	Faults faults;
+	REQUIRE(faults.set("topa-error:1"));
+	Machine m(faults);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.write(msr::ctl, 0);
+	CHECK_FALSE(m.unit.read(msr::status) & status::error);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.write(msr::ctl, 0);
+	CHECK(m.unit.read(msr::status) & status::error);
+}
+
+TEST_CASE("a unit in use at boot has TraceEn set and traces nothing")
+{
+	Faults faults;
+	REQUIRE(faults.set("in-use:1"));
+	Machine m(faults);
+	CHECK(m.unit.read(msr::ctl) & ctl::trace_en);
+	CHECK_FALSE(m.unit.watches(0));
+	CHECK_FALSE(m.unit.watches(3));
+}
+
+TEST_CASE("faults are named, and have a number")
+{
+	Faults faults;
+	CHECK(faults.set("gp:0x570"));
+	CHECK(faults.gp == 0x570);
+	CHECK_FALSE(faults.set("gp"));
+	CHECK_FALSE(faults.set("gp:x"));
+	CHECK_FALSE(faults.set("no:1"));
+}

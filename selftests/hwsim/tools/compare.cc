@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hwsim-compare: the branches that a decoder found against the truth log.
+ *
+ *   hwsim-compare TRUTH-PREFIX < branches
+ *
+ * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
+ * TRUTH-PREFIX.0, .1, ...  Exit status 0: no differences, 1: differences, 2: nothing to compare.
+ */
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <unistd.h>
+
+#include "../base/compare.h"
+
+using namespace hwsim;
+
+namespace
+{
+
+/* Differences of a vCPU that are worth looking at. */
+constexpr std::size_t shown = 3;
+
+/* "[001]  401136 => 401020", as perf prints it; other lines are somebody else's. */
+bool parse(const char *line, unsigned &cpu, Step &step)
+{
+	return std::sscanf(line, " [%u] %lx => %lx", &cpu, &step.from, &step.to) == 3;
+}
+
+std::map<unsigned, std::vector<Step>> read_branches(std::FILE *from)
+{
+	std::map<unsigned, std::vector<Step>> branches;
+	char line[4096];
+	unsigned cpu;
+	Step step;
+	while (std::fgets(line, sizeof line, from))
+		if (parse(line, cpu, step))
+			branches[cpu].push_back(step);
+	return branches;
+}
+
+std::map<unsigned, std::vector<Step>> read_truths(const std::string &prefix)
+{
+	std::map<unsigned, std::vector<Step>> truths;
+	for (unsigned cpu = 0;; cpu++) {
+		const std::string path = prefix + "." + std::to_string(cpu);
+		if (access(path.c_str(), R_OK))
+			return truths;
+		truths[cpu] = read_truth(path);
+	}
+}
+
+int run(const std::string &prefix)
+{
+	auto decoded = read_branches(stdin);
+	const auto truths = read_truths(prefix);
+	if (truths.empty()) {
+		std::cerr << "hwsim-compare: there is no truth log " << prefix << ".0\n";
+		return 2;
+	}
+	std::size_t differences = 0, total = 0;
+	for (const auto &[cpu, truth] : truths) {
+		const Comparison result = compare(truth, decoded[cpu]);
+		std::printf("cpu %u: truth %zu, decoded %zu, differences %zu\n", cpu, result.truth, result.decoded,
+			result.differences.size());
+		for (std::size_t i = 0; i < std::min(result.differences.size(), shown); i++)
+			std::cout << describe(result.differences[i], truth, decoded[cpu]);
+		differences += result.differences.size();
+		total += result.equal;
+	}
+	std::printf("%zu branches agree, %zu differences\n", total, differences);
+	if (!total && !differences)
+		return 2;
+	return differences ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		std::cerr << "usage: hwsim-compare TRUTH-PREFIX < branches\n";
+		return 2;
+	}
+	try {
+		return run(argv[1]);
+	} catch (const std::exception &error) {
+		std::cerr << "hwsim-compare: " << error.what() << "\n";
+		return 2;
+	}
+}

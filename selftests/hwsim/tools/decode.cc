@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hwsim-decode: a raw trace of a static program, instruction by instruction through libipt: a second opinion beside perf.
+ *
+ *   hwsim-decode RAW-PREFIX ELF > branches
+ *
+ * Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches as hwsim-compare reads them; counts go to standard error.
+ * Exit status 0: no errors.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <elf.h>
+#include <fstream>
+#include <intel-pt.h>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using Bytes = std::vector<std::uint8_t>;
+
+Bytes read_file(const std::string &path)
+{
+	std::ifstream file(path, std::ios::binary);
+	if (!file)
+		throw std::runtime_error("cannot read " + path);
+	return {std::istreambuf_iterator<char>(file), {}};
+}
+
+using Image = std::unique_ptr<pt_image, void (*)(pt_image *)>;
+
+/* The code of a program that is loaded where its ELF file says. */
+Image load(const std::string &path)
+{
+	const Bytes file = read_file(path);
+	const auto *header = reinterpret_cast<const Elf64_Ehdr *>(file.data());
+	const auto *segments = reinterpret_cast<const Elf64_Phdr *>(file.data() + header->e_phoff);
+	Image image(pt_image_alloc(path.c_str()), pt_image_free);
+	for (int i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X))
+			pt_image_add_file(image.get(), path.c_str(), segments[i].p_offset, segments[i].p_filesz,
+				nullptr, segments[i].p_vaddr);
+	return image;
+}
+
+class Decoder
+{
+public:
+	Decoder(unsigned of, Bytes &trace, pt_image *image) : cpu(of), decoder(nullptr, pt_insn_free_decoder)
+	{
+		pt_config config;
+		pt_config_init(&config);
+		config.begin = trace.data();
+		config.end = trace.data() + trace.size();
+		decoder.reset(pt_insn_alloc_decoder(&config));
+		if (!decoder || pt_insn_set_image(decoder.get(), image) < 0)
+			throw std::runtime_error("libipt: no decoder");
+	}
+
+	void run()
+	{
+		int status;
+		while ((status = pt_insn_sync_forward(decoder.get())) >= 0) {
+			status = walk(status);
+			if (status == -pte_eos)
+				break;
+			errors++;
+			std::uint64_t offset = 0;
+			pt_insn_get_offset(decoder.get(), &offset);
+			std::cerr << "cpu " << cpu << ": " << pt_errstr(pt_errcode(status)) << " at byte " << offset
+				  << " behind " << std::hex << last.ip << std::dec << "\n";
+		}
+		std::cerr << "cpu " << cpu << ": instructions " << instructions << " branches " << branches
+			  << " errors " << errors << "\n";
+	}
+
+	std::size_t errors = 0;
+
+private:
+	/* From a PSB, which may have had events, to the end or to an error. */
+	int walk(int status)
+	{
+		flowing = false;
+		for (;;) {
+			while (status & pts_event_pending) {
+				pt_event event;
+				status = pt_insn_event(decoder.get(), &event, sizeof event);
+				if (status < 0)
+					return status;
+				tell(event);
+			}
+			if (status & pts_eos)
+				return -pte_eos;
+			pt_insn instruction;
+			status = pt_insn_next(decoder.get(), &instruction, sizeof instruction);
+			if (status < 0)
+				return status;
+			arrive(instruction.ip);
+			last = instruction;
+			flowing = true;
+			instructions++;
+		}
+	}
+	void tell(const pt_event &event)
+	{
+		/* PSB+ repeats where we are; nothing has happened. */
+		if (event.status_update)
+			return;
+		switch (event.type) {
+		case ptev_enabled:
+			branch(0, event.variant.enabled.ip);
+			flowing = false;
+			break;
+		case ptev_disabled:
+			branch(last.ip, 0);
+			flowing = false;
+			break;
+		case ptev_async_disabled:
+			arrive(event.variant.async_disabled.at);
+			branch(event.variant.async_disabled.at, 0);
+			flowing = false;
+			break;
+		case ptev_async_branch:
+			arrive(event.variant.async_branch.from);
+			branch(event.variant.async_branch.from, event.variant.async_branch.to);
+			flowing = false;
+			break;
+		case ptev_overflow:
+			flowing = false;
+			break;
+		default:
+			break;
+		}
+	}
+	/* At an instruction, or at an interrupt in front of it. A jump to the next instruction is a branch, too. */
+	void arrive(std::uint64_t ip)
+	{
+		if (flowing && (ip != last.ip + last.size || always_branches(last.iclass)))
+			branch(last.ip, ip);
+	}
+	static bool always_branches(pt_insn_class kind)
+	{
+		switch (kind) {
+		case ptic_call:
+		case ptic_return:
+		case ptic_jump:
+		case ptic_far_call:
+		case ptic_far_return:
+		case ptic_far_jump:
+		case ptic_indirect:
+			return true;
+		default:
+			return false;
+		}
+	}
+	void branch(std::uint64_t from, std::uint64_t to)
+	{
+		std::printf("[%03u] %lx => %lx\n", cpu, from, to);
+		branches++;
+	}
+
+	unsigned cpu;
+	std::unique_ptr<pt_insn_decoder, void (*)(pt_insn_decoder *)> decoder;
+	pt_insn last{};
+	bool flowing = false; /* the next instruction follows the last one, or a branch led to it */
+	std::size_t instructions = 0, branches = 0;
+};
+
+int run(const std::string &prefix, const std::string &program)
+{
+	std::size_t errors = 0;
+	const Image image = load(program);
+	for (unsigned cpu = 0;; cpu++) {
+		const std::string path = prefix + "." + std::to_string(cpu);
+		if (!std::ifstream(path))
+			break;
+		Bytes trace = read_file(path);
+		if (trace.empty())
+			continue;
+		Decoder decoder(cpu, trace, image.get());
+		decoder.run();
+		errors += decoder.errors;
+	}
+	return errors ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		std::cerr << "usage: hwsim-decode RAW-PREFIX ELF > branches\n";
+		return 2;
+	}
+	try {
+		return run(argv[1], argv[2]);
+	} catch (const std::exception &error) {
+		std::cerr << "hwsim-decode: " << error.what() << "\n";
+		return 2;
+	}
+}

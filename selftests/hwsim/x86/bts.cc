@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "bts.h"
+
+#include <cstddef>
+#include <cstring>
+
+namespace hwsim::x86
+{
+
+template <class T>
+bool Bts::load(std::uint64_t address, T &value)
+{
+	std::uint8_t bytes[sizeof(T)];
+	if (!memory.read_linear(address, bytes))
+		return false;
+	std::memcpy(&value, bytes, sizeof(T));
+	return true;
+}
+
+template <class T>
+bool Bts::store(std::uint64_t address, const T &value)
+{
+	std::uint8_t bytes[sizeof(T)];
+	std::memcpy(bytes, &value, sizeof(T));
+	return memory.write_linear(address, bytes);
+}
+
+std::uint64_t Bts::read(std::uint32_t msr) const
+{
+	switch (msr) {
+	case debugctl:
+		return control;
+	case ds_area:
+		return area;
+	default:
+		return enables;
+	}
+}
+
+void Bts::write(std::uint32_t msr, std::uint64_t value)
+{
+	if (msr == debugctl)
+		control = value;
+	else if (msr == ds_area)
+		area = value;
+	/* Nothing that we have can be switched by IA32_MISC_ENABLE. */
+}
+
+/* The DS area has to be at a canonical address (SDM volume 4). */
+bool Bts::write_faults(std::uint32_t msr, std::uint64_t value) const
+{
+	const auto upper = static_cast<std::int64_t>(value) >> 47;
+	return msr == ds_area && upper != 0 && upper != -1;
+}
+
+/*
+ * A record never crosses the absolute maximum: with BTINT it is dropped there, without the buffer is a ring. Above the threshold
+ * every record asks for the interrupt; the mask in the APIC, which delivery sets, keeps it to one.
+ */
+bool Bts::record(std::uint64_t from, std::uint64_t to)
+{
+	constexpr std::uint64_t predicted = 1 << 4;
+	Area now;
+	if (!load(area, now)) {
+		counts.unmapped++;
+		return false;
+	}
+	const bool interrupts = control & btint;
+	if (now.index + sizeof(Record) > now.maximum) {
+		if (interrupts) {
+			counts.dropped++;
+			return false;
+		}
+		now.index = now.base;
+	}
+	if (!store(now.index, Record{from, to, predicted}) ||
+		!store(area + offsetof(Area, index), now.index + sizeof(Record))) {
+		counts.unmapped++;
+		return false;
+	}
+	counts.records++;
+	const bool due = interrupts && now.index + sizeof(Record) >= now.threshold;
+	counts.interrupts += due;
+	return due;
+}
+
+} // namespace hwsim::x86

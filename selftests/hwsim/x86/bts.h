@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bts: the branch trace store of one logical processor, and the registers it takes its orders from: SDM volume 3, "Branch Trace
+ * Store (BTS)" and "Debug Store (DS) Area". Records go to the DS area by linear address, as on hardware, so the area has to be
+ * mapped wherever branches are recorded.
+ */
+#ifndef HWSIM_X86_BTS_H
+#define HWSIM_X86_BTS_H
+
+#include <cstdint>
+
+#include "../base/memory.h"
+
+namespace hwsim::x86
+{
+
+class Bts
+{
+public:
+	struct Counts {
+		std::uint64_t records = 0;
+		std::uint64_t dropped = 0;  /* the buffer was full */
+		std::uint64_t unmapped = 0; /* the DS area or the buffer was not there */
+		std::uint64_t interrupts = 0;
+	};
+
+	explicit Bts(GuestMemory &to) : memory(to) {}
+
+	static bool owns(std::uint32_t msr) { return msr == debugctl || msr == ds_area || msr == misc_enable; }
+	std::uint64_t read(std::uint32_t msr) const;
+	void write(std::uint32_t msr, std::uint64_t value);
+	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
+
+	/* Is this privilege level to be recorded? */
+	bool watches(std::uint8_t level) const
+	{
+		return (control & (tr | bts)) == (tr | bts) && !(control & (level == 0 ? off_os : off_user));
+	}
+	/*
+	 * A taken branch, interrupt or exception of a watched level. True if the performance interrupt is to be raised: it
+	 * comes without a bit in IA32_PERF_GLOBAL_STATUS, drivers look at the index.
+	 */
+	[[nodiscard]] bool record(std::uint64_t from, std::uint64_t to);
+
+	const Counts &statistics() const { return counts; }
+
+	static constexpr std::uint32_t misc_enable = 0x1a0, debugctl = 0x1d9, ds_area = 0x600;
+	/* Bits of IA32_DEBUGCTL */
+	static constexpr std::uint64_t tr = 1 << 6, bts = 1 << 7, btint = 1 << 8, off_os = 1 << 9, off_user = 1 << 10;
+
+private:
+	/* The first fields of the DS area, 64 bits each. */
+	struct Area {
+		std::uint64_t base;
+		std::uint64_t index;
+		std::uint64_t maximum;
+		std::uint64_t threshold;
+	};
+	struct Record {
+		std::uint64_t from;
+		std::uint64_t to;
+		std::uint64_t flags;
+	};
+
+	template <class T>
+	bool load(std::uint64_t address, T &value);
+	template <class T>
+	bool store(std::uint64_t address, const T &value);
+
+	GuestMemory &memory;
+	std::uint64_t control = 0;
+	std::uint64_t area = 0;
+	/* Fast strings; no PEBS. That BTS is there is said by a zero. */
+	std::uint64_t enables = 1 | 1 << 12;
+	Counts counts;
+};
+
+} // namespace hwsim::x86
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The classifier: which of the x86 instructions is a branch, where to, and which ones the virtual hardware has to carry out
+ * itself. It is told the length of the instruction and decodes nothing else; one decoder serves 16, 32 and 64-bit code,
+ * because a byte 0x40-0x4f in front of more bytes can only be REX (SDM volume 2, 2.2.1).
+ */
+#ifndef HWSIM_X86_CLASSIFY_H
+#define HWSIM_X86_CLASSIFY_H
+
+#include <cstdint>
+#include <span>
+
+#include "../base/block.h"
+
+namespace hwsim::x86
+{
+
+/* Instructions that read or write what the virtual hardware owns. */
+enum class Special : std::uint8_t { none, cpuid, rdmsr, wrmsr, rdtsc, rdtscp, rdpmc, ptwrite };
+
+struct Instruction {
+	Branch kind = Branch::none;
+	Special special = Special::none;
+	std::int64_t displacement = 0;
+	/* PTWRITE only: */
+	bool wide = false;        /* 64-bit operand */
+	bool in_memory = false;   /* the operand is not a register */
+	std::uint8_t operand = 0; /* number of the register */
+};
+
+Instruction classify(std::span<const std::uint8_t> bytes);
+
+} // namespace hwsim::x86
+
+#endif

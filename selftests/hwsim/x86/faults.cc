@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "faults.h"
+
+#include <cstdlib>
+#include <string>
+
+namespace hwsim::x86
+{
+namespace
+{
+
+struct Name {
+	std::string_view name;
+	std::uint64_t Faults::*field;
+};
+
+constexpr Name all[] = {
+	{"overflow", &Faults::overflow},
+	{"topa-error", &Faults::topa_error},
+	{"lost-pmi", &Faults::lost_pmi},
+	{"late-pmi", &Faults::late_pmi},
+	{"spurious-pmi", &Faults::spurious_pmi},
+	{"gp", &Faults::gp},
+	{"in-use", &Faults::in_use},
+};
+
+} // namespace
+
+bool Faults::set(std::string_view text)
+{
+	const auto colon = text.find(':');
+	if (colon == text.npos)
+		return false;
+	const std::string number(text.substr(colon + 1));
+	char *end = nullptr;
+	const std::uint64_t value = std::strtoull(number.c_str(), &end, 0);
+	if (number.empty() || *end)
+		return false;
+	for (const Name &one : all)
+		if (one.name == text.substr(0, colon)) {
+			this->*one.field = value;
+			return true;
+		}
+	return false;
+}
+
+std::string_view Faults::names()
+{
+	return "overflow:BYTES topa-error:BYTES lost-pmi:N late-pmi:INSTRUCTIONS spurious-pmi:INSTRUCTIONS gp:MSR "
+	       "in-use:1";
+}
+
+} // namespace hwsim::x86

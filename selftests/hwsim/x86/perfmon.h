@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Perfmon: the performance counters of one processor: SDM volume 3, "Performance Monitoring", architectural version 3 to 5. It
+ * counts by asking: whoever runs the program keeps totals of what has happened, and the counters take the difference whenever
+ * somebody looks, or the budget until the next overflow is used up.
+ */
+#ifndef HWSIM_X86_PERFMON_H
+#define HWSIM_X86_PERFMON_H
+
+#include <array>
+#include <cstdint>
+
+#include "profile.h"
+
+namespace hwsim::x86
+{
+
+enum class Event : std::uint8_t { none, instructions, branches, cycles };
+
+/* What has happened since the machine began; monotonic. */
+class EventSource
+{
+public:
+	virtual std::uint64_t total(Event event, bool kernel) = 0;
+
+protected:
+	~EventSource() = default;
+};
+
+class Perfmon
+{
+public:
+	Perfmon(const Profile &of, EventSource &from) : profile(of), source(from) {}
+
+	bool owns(std::uint32_t msr) const;
+	/* As of the last settle(). */
+	std::uint64_t read(std::uint32_t msr) const;
+	/* True if a counter that overflowed before the write asks for an interrupt. */
+	[[nodiscard]] bool write(std::uint32_t msr, std::uint64_t value);
+	/* RDPMC of this index; false if there is no such counter. */
+	bool read_counter(std::uint32_t index, std::uint64_t &value) const;
+
+	/* Brings the counters up to date. True if one overflowed that asks for an interrupt. */
+	[[nodiscard]] bool settle();
+	/* Instructions that may pass before settle() has to be called again, if an overflow is not to be late. */
+	std::uint64_t budget() const;
+
+	/* Trace_ToPA_PMI of IA32_PERF_GLOBAL_STATUS. */
+	void set_topa_interrupt() { global_status |= topa_interrupt; }
+
+	static constexpr std::uint64_t topa_interrupt = std::uint64_t{1} << 55;
+	static constexpr std::uint64_t unlimited = std::uint64_t{1} << 40;
+
+private:
+	static constexpr std::uint32_t pmc0 = 0xc1, perfevtsel0 = 0x186, fixed_ctr0 = 0x309, perf_capabilities = 0x345,
+				       fixed_ctr_ctrl = 0x38d, status = 0x38e, ctrl = 0x38f, ovf_ctrl = 0x390,
+				       status_set = 0x391, pebs_enable = 0x3f1, a_pmc0 = 0x4c1, platform_info = 0xce;
+	static constexpr unsigned fixed_first_bit = 32; /* in the global registers */
+
+	struct Counter {
+		std::uint64_t value = 0;
+		std::uint64_t seen = 0; /* the total when value was right */
+	};
+	/* What a counter is told to count. */
+	struct Order {
+		Event event = Event::none;
+		bool kernel = false, user = false;
+		bool interrupt = false;
+	};
+
+	static std::uint64_t cut(std::uint64_t value, unsigned width)
+	{
+		return value & ((std::uint64_t{1} << width) - 1);
+	}
+	Order general_order(unsigned n) const;
+	Order fixed_order(unsigned n) const;
+	std::uint64_t total(const Order &order) const;
+	bool settle(Counter &counter, const Order &order, unsigned width, unsigned bit);
+	void restart();
+	void store(std::uint32_t msr, std::uint64_t value);
+
+	const Profile &profile;
+	EventSource &source;
+	std::array<Counter, 8> general{};
+	std::array<Counter, 4> fixed{};
+	std::array<std::uint64_t, 8> select{};
+	std::uint64_t fixed_control = 0, global_control = 0, global_status = 0, pebs = 0;
+};
+
+} // namespace hwsim::x86
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile.h"
+
+#include <algorithm>
+
+namespace hwsim::x86
+{
+namespace
+{
+
+/* The masks of periods are those that the processors report; all allow 0, which KVM and the SDM want of an unused field. */
+constexpr Profile all[] = {
+	{
+		/* The first: no CYC, no MTC, one region per table, so the driver is interrupted for each. */
+		.name = "broadwell",
+		.signature = 0x306d4,
+		.pt = {.cr3_filtering = true},
+		.pmu = {.version = 3, .general = 4, .general_width = 48, .fixed = 3, .fixed_width = 48},
+		.tsc_denominator = 0,
+		.tsc_numerator = 0,
+		.bus_ratio = 20,
+		.tsc_ticks_per_ns = 2,
+	},
+	{
+		.name = "skylake",
+		.signature = 0x506e3,
+		.pt = {.cr3_filtering = true,
+			.psb_cyc = true,
+			.ip_filtering = true,
+			.mtc = true,
+			.topa_multi = true,
+			.single_range = true,
+			.address_ranges = 2,
+			.mtc_periods = 0x0249,
+			.cycle_thresholds = 0x3fff,
+			.psb_periods = 0x003f},
+		.pmu = {.version = 4, .general = 4, .general_width = 48, .fixed = 3, .fixed_width = 48},
+		.tsc_denominator = 2,
+		.tsc_numerator = 250,
+		.bus_ratio = 30,
+		.tsc_ticks_per_ns = 3,
+	},
+	{
+		.name = "goldmont",
+		.signature = 0x506c9,
+		.pt = {.cr3_filtering = true,
+			.psb_cyc = true,
+			.ip_filtering = true,
+			.mtc = true,
+			.topa_multi = true,
+			.single_range = true,
+			.address_ranges = 2,
+			.mtc_periods = 0x0249,
+			.cycle_thresholds = 0x0fff,
+			.psb_periods = 0x003f},
+		.pmu = {.version = 4, .general = 4, .general_width = 48, .fixed = 3, .fixed_width = 48},
+		.tsc_denominator = 3,
+		.tsc_numerator = 312,
+		.bus_ratio = 20,
+		.tsc_ticks_per_ns = 2,
+	},
+	{
+		.name = "icelake",
+		.signature = 0x706e5,
+		.pt = {.cr3_filtering = true,
+			.psb_cyc = true,
+			.ip_filtering = true,
+			.mtc = true,
+			.ptwrite = true,
+			.topa_multi = true,
+			.single_range = true,
+			.address_ranges = 2,
+			.mtc_periods = 0x0249,
+			.cycle_thresholds = 0x3fff,
+			.psb_periods = 0x003f},
+		.pmu = {.version = 5, .general = 8, .general_width = 48, .fixed = 3, .fixed_width = 48},
+		.tsc_denominator = 2,
+		.tsc_numerator = 104,
+		.bus_ratio = 20,
+		.tsc_ticks_per_ns = 2,
+	},
+	{
+		/* Gracemont cores only: the events of Alder Lake without a hybrid PMU. */
+		.name = "alderlake-n",
+		.signature = 0xb06e0,
+		.pt = {.cr3_filtering = true,
+			.psb_cyc = true,
+			.ip_filtering = true,
+			.mtc = true,
+			.ptwrite = true,
+			.event_trace = true,
+			.tnt_disable = true,
+			.topa_multi = true,
+			.single_range = true,
+			.address_ranges = 2,
+			.mtc_periods = 0x0249,
+			.cycle_thresholds = 0x3fff,
+			.psb_periods = 0x003f},
+		.pmu = {.version = 5, .general = 6, .general_width = 48, .fixed = 3, .fixed_width = 48},
+		.tsc_denominator = 2,
+		.tsc_numerator = 104,
+		.bus_ratio = 20,
+		.tsc_ticks_per_ns = 2,
+	},
+};
+
+} // namespace
+
+std::span<const Profile> profiles()
+{
+	return all;
+}
+
+const Profile *find_profile(std::string_view name)
+{
+	const auto at = std::ranges::find(all, name, &Profile::name);
+	return at == std::end(all) ? nullptr : at;
+}
+
+} // namespace hwsim::x86

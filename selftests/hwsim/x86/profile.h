@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profiles: what distinguishes one processor from another as far as its trace and performance hardware goes, as data. A
+ * driver has to cope with each of these, so each is a machine to test it on.
+ */
+#ifndef HWSIM_X86_PROFILE_H
+#define HWSIM_X86_PROFILE_H
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace hwsim::x86
+{
+
+/* CPUID leaf 14H (SDM volume 3, "Enumeration of Intel Processor Trace"). */
+struct PtCapabilities {
+	bool cr3_filtering = false;
+	bool psb_cyc = false; /* PSBFreq, CYC packets */
+	bool ip_filtering = false;
+	bool mtc = false;
+	bool ptwrite = false;
+	bool event_trace = false;
+	bool tnt_disable = false;
+	bool topa = true;
+	bool topa_multi = false; /* tables of more than one output region */
+	bool single_range = false;
+	bool lip = false;                /* IP payloads are linear addresses: the CS base is in them */
+	std::uint8_t address_ranges = 0; /* number of ADDRn_A/B pairs */
+	std::uint16_t mtc_periods = 0;   /* bit n: MTCFreq n can be chosen */
+	std::uint16_t cycle_thresholds = 0;
+	std::uint16_t psb_periods = 0;
+};
+
+/* CPUID leaf 0AH. */
+struct PmuCapabilities {
+	std::uint8_t version = 0;
+	std::uint8_t general = 0; /* number of counters, and their width in bits */
+	std::uint8_t general_width = 0;
+	std::uint8_t fixed = 0;
+	std::uint8_t fixed_width = 0;
+};
+
+struct Profile {
+	std::string_view name;
+	std::uint32_t signature; /* CPUID leaf 1, EAX */
+	PtCapabilities pt;
+	PmuCapabilities pmu;
+	/* CPUID leaf 15H: the TSC runs at numerator/denominator times the always running timer (ART). */
+	std::uint32_t tsc_denominator;
+	std::uint32_t tsc_numerator;
+	std::uint8_t bus_ratio;        /* TSC in units of the 100 MHz bus: CBR packets, MSR_PLATFORM_INFO */
+	std::uint8_t tsc_ticks_per_ns; /* bus_ratio / 10 */
+};
+
+std::span<const Profile> profiles();
+/* By name, null if there is none. */
+const Profile *find_profile(std::string_view name);
+
+} // namespace hwsim::x86
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pt_output.h"
+
+#include <algorithm>
+
+namespace hwsim::x86::pt
+{
+namespace
+{
+
+/* Where output is, taken apart: an index and an offset into the region that it names. */
+struct Position {
+	std::uint64_t table;
+	std::uint64_t index;
+	std::uint64_t offset;
+
+	explicit Position(const OutputRegisters &registers)
+		: table(registers.base & ~std::uint64_t{0x7f}), index((registers.mask_ptrs >> 7) & 0x1ff'ffff),
+		  offset(registers.mask_ptrs >> 32)
+	{
+	}
+	void store(OutputRegisters &registers) const
+	{
+		registers.base = table;
+		registers.mask_ptrs = offset << 32 | index << 7 | 0x7f;
+	}
+};
+
+/* SDM, "ToPA Errors". Of an END entry neither size, INT nor STOP mean anything. */
+bool malformed(const TopaEntry &entry, std::uint64_t index, bool multiple)
+{
+	if (entry.raw & TopaEntry::reserved)
+		return true;
+	if (entry.has(TopaEntry::end))
+		return index == 0 || entry.has(TopaEntry::interrupt | TopaEntry::stop);
+	return (!multiple && index != 0) || (entry.base() & (entry.size() - 1));
+}
+
+} // namespace
+
+OutputResult Output::write(OutputRegisters &registers, bool topa, std::span<const std::uint8_t> bytes)
+{
+	return topa ? to_regions(registers, bytes) : to_range(registers, bytes);
+}
+
+/* A ring of mask + 1 bytes; the offset returns to zero at its end. */
+OutputResult Output::to_range(OutputRegisters &registers, std::span<const std::uint8_t> bytes)
+{
+	OutputResult result;
+	const std::uint64_t mask = (registers.mask_ptrs & 0xffff'ffff) | 0x7f;
+	std::uint64_t offset = registers.mask_ptrs >> 32;
+	/* SDM: mask must be contiguous ones, base aligned to it, offset inside; else an operational error. */
+	if ((mask & (mask + 1)) || (registers.base & mask) || offset > mask) {
+		result.error = true;
+		return result;
+	}
+	while (!bytes.empty()) {
+		const std::size_t size = std::min<std::uint64_t>(bytes.size(), mask + 1 - offset);
+		if (!memory.write(registers.base + offset, bytes.first(size))) {
+			result.error = true;
+			break;
+		}
+		offset = (offset + size) & mask;
+		bytes = bytes.subspan(size);
+		result.written += size;
+	}
+	registers.mask_ptrs = offset << 32 | mask;
+	return result;
+}
+
+bool Output::load(std::uint64_t table, std::uint64_t index, TopaEntry &entry)
+{
+	return memory.load(table + index * 8, entry.raw) && !malformed(entry, index, multiple);
+}
+
+/*
+ * Entries are read when bytes are about to go there, never ahead: drivers move their INT and STOP markers. After a full region
+ * output is at the start of the next one, across an END entry; at a STOP it stays at the end of the full one.
+ */
+OutputResult Output::to_regions(OutputRegisters &registers, std::span<const std::uint8_t> bytes)
+{
+	OutputResult result;
+	Position at(registers);
+	while (!bytes.empty() && !result.stopped) {
+		TopaEntry entry;
+		if (!load(at.table, at.index, entry)) {
+			result.error = true;
+			break;
+		}
+		if (entry.has(TopaEntry::end)) {
+			at.table = entry.base();
+			at.index = 0;
+			continue;
+		}
+		/* An offset that software has put outside of the region counts as its end. */
+		const std::uint64_t room = entry.size() - std::min(at.offset, entry.size());
+		const std::size_t size = std::min<std::uint64_t>(bytes.size(), room);
+		if (size && !memory.write(entry.base() + at.offset, bytes.first(size))) {
+			result.error = true;
+			break;
+		}
+		at.offset += size;
+		bytes = bytes.subspan(size);
+		result.written += size;
+		if (at.offset < entry.size())
+			continue;
+		result.interrupt |= entry.has(TopaEntry::interrupt);
+		if (entry.has(TopaEntry::stop)) {
+			result.stopped = true;
+			break;
+		}
+		at.index++;
+		at.offset = 0;
+		TopaEntry next;
+		if (load(at.table, at.index, next) && next.has(TopaEntry::end)) {
+			at.table = next.base();
+			at.index = 0;
+		}
+	}
+	at.store(registers);
+	return result;
+}
+
+} // namespace hwsim::x86::pt

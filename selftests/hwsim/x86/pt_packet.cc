@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pt_packet.h"
+
+#include <initializer_list>
+
+namespace hwsim::x86::pt
+{
+namespace
+{
+
+class Builder
+{
+public:
+	Builder(std::initializer_list<std::uint8_t> header)
+	{
+		for (const std::uint8_t byte : header)
+			add(byte);
+	}
+	/* Little endian, as everything in a trace is. */
+	Builder &add(std::uint64_t value, unsigned bytes = 1)
+	{
+		for (; bytes; bytes--, value >>= 8)
+			packet.bytes[packet.size++] = static_cast<std::uint8_t>(value);
+		return *this;
+	}
+	operator Packet() const { return packet; }
+
+private:
+	Packet packet;
+};
+
+constexpr std::uint8_t extended = 0x02;
+
+constexpr unsigned payload_size(IpBytes form)
+{
+	switch (form) {
+	case IpBytes::none:
+		return 0;
+	case IpBytes::update16:
+		return 2;
+	case IpBytes::update32:
+		return 4;
+	case IpBytes::sign48:
+	case IpBytes::update48:
+		return 6;
+	case IpBytes::full:
+		return 8;
+	}
+	return 0;
+}
+
+} // namespace
+
+IpBytes compress(std::uint64_t ip, std::uint64_t last)
+{
+	const std::uint64_t differ = ip ^ last;
+	if (!(differ >> 16))
+		return IpBytes::update16;
+	if (!(differ >> 32))
+		return IpBytes::update32;
+	if (!(differ >> 48))
+		return IpBytes::update48;
+	if (static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip)
+		return IpBytes::sign48;
+	return IpBytes::full;
+}
+
+Packet ip(IpKind kind, IpBytes form, std::uint64_t ip)
+{
+	const auto header = static_cast<std::uint8_t>(static_cast<unsigned>(kind) | static_cast<unsigned>(form) << 5);
+	return Builder{header}.add(ip, payload_size(form));
+}
+
+/* A one in front of the outcomes says how many there are. */
+Packet tnt(std::uint64_t outcomes, unsigned count)
+{
+	const std::uint64_t marked = outcomes | std::uint64_t{1} << count;
+	if (count <= short_tnt_bits)
+		return Builder{static_cast<std::uint8_t>(marked << 1)};
+	return Builder{extended, 0xa3}.add(marked, 6);
+}
+
+Packet psb()
+{
+	Builder packet = {};
+	for (int i = 0; i < 8; i++)
+		packet.add(0x8202, 2);
+	return packet;
+}
+
+Packet psbend()
+{
+	return Builder{extended, 0x23};
+}
+
+Packet mode_exec(std::uint8_t mode)
+{
+	return Builder{0x99, mode};
+}
+
+/* CR3[51:5] in bits 47:1; bit 0 is NR, zero outside of VMX operation. */
+Packet pip(std::uint64_t cr3)
+{
+	return Builder{extended, 0x43}.add(((cr3 >> 5) & 0x7fff'ffff'ffff) << 1, 6);
+}
+
+Packet tsc(std::uint64_t tsc)
+{
+	return Builder{0x19}.add(tsc, 7);
+}
+
+Packet tma(std::uint16_t ctc, std::uint16_t fast)
+{
+	return Builder{extended, 0x73}.add(ctc, 2).add(0).add(fast & 0x1ff, 2);
+}
+
+Packet mtc(std::uint8_t ctc)
+{
+	return Builder{0x59, ctc};
+}
+
+Packet cbr(std::uint8_t ratio)
+{
+	return Builder{extended, 0x03}.add(ratio).add(0);
+}
+
+/* Five bits in the first byte, seven in each further one; a flag says that another one follows. */
+Packet cyc(std::uint64_t cycles)
+{
+	std::uint64_t rest = cycles >> 5;
+	Builder packet = {static_cast<std::uint8_t>((cycles & 0x1f) << 3 | (rest ? 4 : 0) | 3)};
+	while (rest) {
+		const std::uint64_t more = rest >> 7;
+		packet.add((rest & 0x7f) << 1 | (more ? 1 : 0));
+		rest = more;
+	}
+	return packet;
+}
+
+Packet ptwrite(std::uint64_t payload, bool wide, bool fup_follows)
+{
+	const auto header = static_cast<std::uint8_t>(0x12 | (wide ? 0x20 : 0) | (fup_follows ? 0x80 : 0));
+	return Builder{extended, header}.add(payload, wide ? 8 : 4);
+}
+
+Packet overflow()
+{
+	return Builder{extended, 0xf3};
+}
+
+Packet trace_stop()
+{
+	return Builder{extended, 0x83};
+}
+
+} // namespace hwsim::x86::pt

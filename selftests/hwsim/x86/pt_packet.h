@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Packets of Intel PT as bytes: SDM volume 3, "Intel Processor Trace", Packet Definitions. No state: what a packet depends on
+ * (the last IP, the time of the last CYC) is an argument, and kept by PacketStream.
+ */
+#ifndef HWSIM_X86_PT_PACKET_H
+#define HWSIM_X86_PT_PACKET_H
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace hwsim::x86::pt
+{
+
+struct Packet {
+	std::array<std::uint8_t, 16> bytes{};
+	std::uint8_t size = 0;
+
+	std::span<const std::uint8_t> data() const { return {bytes.data(), size}; }
+};
+
+/* The TIP family differs in the low five bits of the first byte only. */
+enum class IpKind : std::uint8_t { tip_pgd = 0x01, tip = 0x0d, tip_pge = 0x11, fup = 0x1d };
+
+/* How an IP is written: the IPBytes field (SDM, table "FUP/TIP IP Reconstruction"). */
+enum class IpBytes : std::uint8_t {
+	none = 0,
+	update16 = 1,
+	update32 = 2,
+	sign48 = 3,
+	update48 = 4,
+	full = 6,
+};
+
+/* Bits of MODE.Exec. */
+constexpr std::uint8_t mode_16 = 0, mode_64 = 1, mode_32 = 2;
+
+constexpr unsigned short_tnt_bits = 6;
+constexpr unsigned long_tnt_bits = 47;
+
+/* The shortest form that a decoder whose last IP is "last" turns back into "ip". */
+IpBytes compress(std::uint64_t ip, std::uint64_t last);
+
+Packet ip(IpKind kind, IpBytes form, std::uint64_t ip);
+/* "outcomes" holds the oldest branch in the highest of its "count" bits; 1 is taken. */
+Packet tnt(std::uint64_t outcomes, unsigned count);
+Packet psb();
+Packet psbend();
+Packet mode_exec(std::uint8_t mode);
+Packet pip(std::uint64_t cr3);
+Packet tsc(std::uint64_t tsc);
+/* "ctc" is the always running timer, "fast" the ticks of the TSC since it last moved. */
+Packet tma(std::uint16_t ctc, std::uint16_t fast);
+Packet mtc(std::uint8_t ctc);
+Packet cbr(std::uint8_t ratio);
+Packet cyc(std::uint64_t cycles);
+Packet ptwrite(std::uint64_t payload, bool wide, bool fup_follows);
+Packet overflow();
+Packet trace_stop();
+
+} // namespace hwsim::x86::pt
+
+#endif

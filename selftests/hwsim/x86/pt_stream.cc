@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pt_stream.h"
+
+#include <algorithm>
+
+#include "pt_bits.h"
+
+namespace hwsim::x86::pt
+{
+
+void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
+{
+	with_tsc = ctl & ctl::tsc_en;
+	with_mtc = ctl & ctl::mtc_en;
+	with_cyc = ctl & ctl::cyc_en;
+	with_tnt = !(ctl & ctl::dis_tnt);
+	compress_ret = with_tnt && !(ctl & ctl::dis_retc);
+	mtc_shift = ctl::mtc_freq.of(ctl);
+	const unsigned threshold = ctl::cyc_thresh.of(ctl);
+	cyc_threshold = threshold ? std::uint64_t{1} << (threshold - 1) : 0;
+	psb_period = 2048u << ctl::psb_freq.of(ctl);
+	since_psb = psb_bytes;
+
+	muted = false;
+	outcome_count = 0;
+	outcomes = 0;
+	return_count = 0;
+	told_mode = -1;
+	/* The last IP stays: without a PSB a decoder goes on with the one it has. */
+	last_cyc = clock.tsc();
+	last_mtc = with_mtc ? art(last_cyc) >> mtc_shift : 0;
+	/* SDM, "TSC Packet": sent when TraceEn is set. With a PSB to come it is part of that. */
+	if (psb_bytes)
+		put_time();
+}
+
+/* A decoder that begins at a PSB, or was lost, knows neither a last IP nor a return address. */
+void PacketStream::reset_compression()
+{
+	last_ip = 0;
+	return_count = 0;
+}
+
+void PacketStream::put_raw(const Packet &packet)
+{
+	if (muted || used + packet.size > capacity)
+		return; /* the owner empties the queue long before it is full */
+	std::ranges::copy(packet.data(), queue.begin() + static_cast<std::ptrdiff_t>(used));
+	used += packet.size;
+	since_psb += packet.size;
+}
+
+void PacketStream::put(const Packet &packet)
+{
+	flush_tnt();
+	put_cyc();
+	put_raw(packet);
+}
+
+/* CYC goes in front of the packet whose time it tells. Our core clock is the TSC: a machine at its nominal frequency. */
+void PacketStream::put_cyc()
+{
+	if (!with_cyc)
+		return;
+	const std::uint64_t now = clock.tsc();
+	if (now - last_cyc < std::max<std::uint64_t>(cyc_threshold, 1))
+		return;
+	put_raw(cyc(now - last_cyc));
+	last_cyc = now;
+}
+
+void PacketStream::put_ip(IpKind kind, std::uint64_t address)
+{
+	put(ip(kind, compress(address, last_ip), address));
+	last_ip = address;
+}
+
+/* In whatever is shorter: one long packet of eight bytes, or short ones of a byte for six outcomes each. */
+void PacketStream::flush_tnt()
+{
+	if (!outcome_count)
+		return;
+	put_cyc();
+	if (outcome_count > short_tnt_bits * 7)
+		put_raw(tnt(outcomes, outcome_count));
+	else
+		for (unsigned left = outcome_count; left;) {
+			const unsigned count = std::min(left, short_tnt_bits);
+			left -= count;
+			put_raw(tnt(outcomes >> left & ((1u << count) - 1), count));
+		}
+	outcomes = 0;
+	outcome_count = 0;
+}
+
+void PacketStream::conditional(bool taken)
+{
+	if (!with_tnt)
+		return;
+	outcomes = outcomes << 1 | (taken ? 1 : 0);
+	if (++outcome_count == long_tnt_bits)
+		flush_tnt();
+}
+
+void PacketStream::call(std::uint64_t return_address)
+{
+	returns[return_top++ % return_depth] = return_address;
+	return_count = std::min(return_count + 1, return_depth);
+}
+
+/*
+ * A RET to the address that the matching CALL left is one TNT bit (SDM, "RET Compression"). All is forgotten at every RET that
+ * is not compressed, so decoders that pop at every RET and decoders that pop at compressed ones only see the same stack.
+ */
+void PacketStream::ret(std::uint64_t target)
+{
+	if (compress_ret && return_count && returns[(return_top - 1) % return_depth] == target) {
+		return_top--;
+		return_count--;
+		conditional(true);
+		return;
+	}
+	return_count = 0;
+	tip(target);
+}
+
+void PacketStream::enable(std::uint64_t ip, std::uint8_t mode_now)
+{
+	mode(mode_now);
+	put_ip(IpKind::tip_pge, ip);
+}
+
+void PacketStream::disable()
+{
+	put(ip(IpKind::tip_pgd, IpBytes::none, 0));
+	return_count = 0;
+}
+
+void PacketStream::disable(std::uint64_t address)
+{
+	put_ip(IpKind::tip_pgd, address);
+	return_count = 0;
+}
+
+void PacketStream::mode(std::uint8_t mode_now)
+{
+	if (told_mode == mode_now)
+		return;
+	put(mode_exec(mode_now));
+	told_mode = mode_now;
+}
+
+/* What is pending is part of the loss. */
+void PacketStream::begin_overflow()
+{
+	outcome_count = 0;
+	outcomes = 0;
+	muted = true;
+}
+
+void PacketStream::end_overflow()
+{
+	outcome_count = 0;
+	outcomes = 0;
+	muted = false;
+	reset_compression();
+	put(pt::overflow());
+}
+
+void PacketStream::put_time()
+{
+	if (!with_tsc)
+		return;
+	const std::uint64_t now = clock.tsc();
+	put_raw(tsc(now));
+	if (!with_mtc)
+		return;
+	const std::uint64_t ticks = art(now);
+	/* The first tick of the TSC at which the ART has its present value. */
+	const std::uint64_t edge =
+		(ticks * profile.tsc_numerator + profile.tsc_denominator - 1) / profile.tsc_denominator;
+	put_raw(tma(static_cast<std::uint16_t>(ticks), static_cast<std::uint16_t>(now - edge)));
+	last_mtc = ticks >> mtc_shift;
+}
+
+/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here. */
+void PacketStream::sync(const SyncState &state)
+{
+	if (muted)
+		return;
+	flush_tnt();
+	put_cyc();
+	since_psb = 0;
+	reset_compression();
+	put_raw(psb());
+	put_time();
+	put_raw(cbr(profile.bus_ratio));
+	if (state.with_cr3)
+		put_raw(pip(state.cr3));
+	told_mode = -1;
+	if (state.packets_enabled) {
+		put_raw(mode_exec(state.mode));
+		told_mode = state.mode;
+		put_raw(ip(IpKind::fup, compress(state.ip, last_ip), state.ip));
+		last_ip = state.ip;
+	}
+	put_raw(psbend());
+}
+
+/*
+ * An MTC carries eight bits of time. Whoever was asleep for so long that they are ambiguous is told the whole time again, as on
+ * hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for.
+ */
+void PacketStream::tick()
+{
+	if (!with_mtc)
+		return;
+	const std::uint64_t count = art(clock.tsc()) >> mtc_shift;
+	if (count == last_mtc)
+		return;
+	const bool ambiguous = count - last_mtc > 0xff;
+	last_mtc = count;
+	if (ambiguous && with_tsc) {
+		flush_tnt();
+		put_cyc();
+		put_time();
+	} else {
+		put(mtc(static_cast<std::uint8_t>(count)));
+	}
+}
+
+} // namespace hwsim::x86::pt

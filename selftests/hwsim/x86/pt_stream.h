@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * PacketStream: the packets of one trace in order, with everything a packet inherits from those before it: pending TNT bits, the
+ * last IP, return addresses for RET compression, the last times, the bytes since the last PSB. It is told what to say and says
+ * it; whether anything is to be said at all (PacketEn, filters) is PtUnit's business.
+ */
+#ifndef HWSIM_X86_PT_STREAM_H
+#define HWSIM_X86_PT_STREAM_H
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "clock.h"
+#include "profile.h"
+#include "pt_packet.h"
+
+namespace hwsim::x86::pt
+{
+
+/* What PSB+ tells of the state of the processor. */
+struct SyncState {
+	bool packets_enabled = false; /* PacketEn: say where we are */
+	bool with_cr3 = false;        /* ContextEn and OS */
+	std::uint64_t ip = 0;
+	std::uint64_t cr3 = 0;
+	std::uint8_t mode = mode_64;
+};
+
+class PacketStream
+{
+public:
+	PacketStream(const Profile &of, Clock &time) : profile(of), clock(time) {}
+
+	/* TraceEn was set with this value of RTIT_CTL; "psb_bytes" is PacketByteCnt. */
+	void start(std::uint64_t ctl, std::uint32_t psb_bytes);
+	/* TraceEn was cleared: what is pending goes out. */
+	void stop() { flush_tnt(); }
+
+	void conditional(bool taken);
+	void tip(std::uint64_t ip) { put_ip(IpKind::tip, ip); }
+	void fup(std::uint64_t ip) { put_ip(IpKind::fup, ip); }
+	void call(std::uint64_t return_address);
+	void ret(std::uint64_t target);
+	/* PacketEn goes up, and down with and without an address. */
+	void enable(std::uint64_t ip, std::uint8_t mode);
+	void disable();
+	void disable(std::uint64_t ip);
+	/* Only if it is another one than last told. */
+	void mode(std::uint8_t mode);
+	void address_space(std::uint64_t cr3) { put(pip(cr3)); }
+	void ptwrite(std::uint64_t payload, bool wide, bool fup_follows)
+	{
+		put(pt::ptwrite(payload, wide, fup_follows));
+	}
+	void trace_stop() { put(pt::trace_stop()); }
+	/* The internal buffer overflows: from here on nothing gets through, until the OVF packet that ends it. */
+	void begin_overflow();
+	void end_overflow();
+	bool overflowing() const { return muted; }
+
+	void sync(const SyncState &state);
+	bool sync_due() const { return since_psb >= psb_period; }
+	/* Lets time pass: MTC packets, or a new TSC after a long sleep. To be called now and then. */
+	void tick();
+
+	/* Bytes not yet taken. */
+	std::span<const std::uint8_t> pending() const { return {queue.data(), used}; }
+	void taken() { used = 0; }
+	std::uint32_t bytes_since_psb() const { return since_psb; }
+
+private:
+	/* Enough for the longest thing said at once, PSB+, after the owner's threshold. */
+	static constexpr std::size_t capacity = 4096;
+
+	void put(const Packet &packet);
+	void put_raw(const Packet &packet);
+	void put_ip(IpKind kind, std::uint64_t ip);
+	void put_cyc();
+	void put_time();
+	void flush_tnt();
+	void reset_compression();
+	/* The always running timer at a time. */
+	std::uint64_t art(std::uint64_t tsc) const { return tsc * profile.tsc_denominator / profile.tsc_numerator; }
+
+	const Profile &profile;
+	Clock &clock;
+
+	/* From RTIT_CTL */
+	bool with_tsc = false, with_mtc = false, with_cyc = false, with_tnt = true, compress_ret = true;
+	unsigned mtc_shift = 0;
+	std::uint64_t cyc_threshold = 0;
+	std::uint32_t psb_period = 0;
+
+	bool muted = false;
+	std::uint64_t outcomes = 0;
+	unsigned outcome_count = 0;
+	std::uint64_t last_ip = 0;
+	std::uint64_t last_cyc = 0; /* TSC at the last CYC */
+	std::uint64_t last_mtc = 0; /* ART >> mtc_shift */
+	int told_mode = -1;
+	std::uint32_t since_psb = 0;
+
+	static constexpr std::size_t return_depth = 64;
+	std::array<std::uint64_t, return_depth> returns{};
+	std::size_t return_top = 0, return_count = 0;
+
+	std::array<std::uint8_t, capacity> queue{};
+	std::size_t used = 0;
+};
+
+} // namespace hwsim::x86::pt
+
+#endif

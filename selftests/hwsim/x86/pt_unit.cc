@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "pt_unit.h"
+
+namespace hwsim::x86::pt
+{
+
+PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &injected)
+	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around),
+	  faults(injected), next_overflow(injected.overflow)
+{
+	if (faults.in_use)
+		registers.ctl = ctl::trace_en | ctl::topa;
+}
+
+// --- what is traced -------------------------------------------------------------------
+
+bool PtUnit::context(std::uint8_t level) const
+{
+	if (!registers.is_set(level == 0 ? ctl::os : ctl::user))
+		return false;
+	return !registers.is_set(ctl::cr3_filter) || !((cr3 ^ registers.cr3_match) >> 5);
+}
+
+bool PtUnit::filter(std::uint64_t ip) const
+{
+	if (!filters)
+		return true;
+	for (unsigned n = 0; n < registers.capabilities.address_ranges; n++)
+		if (registers.range_config(n) == range_filter && registers.in_range(n, ip))
+			return true;
+	return false;
+}
+
+bool PtUnit::in_stop_range(std::uint64_t ip) const
+{
+	for (unsigned n = 0; n < registers.capabilities.address_ranges; n++)
+		if (registers.range_config(n) == range_stop && registers.in_range(n, ip))
+			return true;
+	return false;
+}
+
+/* While packets are enabled every level counts: it is the first block of another one that ends them. */
+bool PtUnit::watches(std::uint8_t level) const
+{
+	return packet_en || (triggered() && registers.is_set(level == 0 ? ctl::os : ctl::user));
+}
+
+// --- the flow -----------------------------------------------------------------------------
+
+void PtUnit::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
+{
+	if (!ranges || !triggered() || !context(block.level))
+		return;
+	std::uint64_t ip = pc;
+	for (const std::uint8_t size : block.sizes) {
+		if (ip != pc && ip < end)
+			step(ip, block);
+		ip += size;
+	}
+}
+
+/* An instruction that is reached from the one before it: ranges begin and end inside blocks, too. */
+void PtUnit::step(std::uint64_t ip, const Block &block)
+{
+	if (!triggered())
+		return;
+	if (in_stop_range(ip)) {
+		stop_tracing(ip);
+	} else if (packet_en && !filter(ip)) {
+		leave_filter(ip);
+	} else if (!packet_en && filter(ip)) {
+		begin_packets({ip, block.level, block.mode});
+	}
+}
+
+void PtUnit::begin_packets(const Place &here)
+{
+	/* Of the time that has passed unseen, so that a decoder does not date this before it. */
+	if (!sync_pending)
+		stream.tick();
+	if (sync_pending || stream.sync_due())
+		synchronize(nullptr);
+	if (registers.is_set(ctl::branch_en))
+		stream.enable(here.pc, here.mode);
+	packet_en = true;
+}
+
+void PtUnit::leave_filter(std::uint64_t ip)
+{
+	stream.disable(ip);
+	packet_en = false;
+}
+
+/* SDM, "Trace Stop": PacketEn goes down, the packet follows, Stopped is set. */
+void PtUnit::stop_tracing(std::uint64_t ip)
+{
+	if (packet_en)
+		leave_filter(ip);
+	stream.trace_stop();
+	registers.status |= status::stopped;
+	flush();
+}
+
+void PtUnit::transfer(const Transfer &transfer)
+{
+	if (!packet_en)
+		return;
+	const bool in_context = context(transfer.to.level);
+	const bool in_filter = filter(transfer.to.pc);
+	if (!registers.is_set(ctl::branch_en)) {
+		packet_en = in_context && in_filter;
+	} else if (!in_context) {
+		stream.disable();
+		packet_en = false;
+	} else if (!in_filter) {
+		/* The target says it all: no TNT or TIP for a branch out of the filter. */
+		leave_filter(transfer.to.pc);
+	} else {
+		branch_packet(transfer);
+	}
+}
+
+/* SDM, table "COFI Type for Branch Instructions". */
+void PtUnit::branch_packet(const Transfer &transfer)
+{
+	switch (transfer.kind) {
+	case Branch::conditional:
+		stream.conditional(transfer.taken);
+		break;
+	case Branch::call:
+		/* A call of the next instruction only fetches the IP, and no RET belongs to it. */
+		if (transfer.to.pc != transfer.next)
+			stream.call(transfer.next);
+		break;
+	case Branch::indirect_call:
+		stream.tip(transfer.to.pc);
+		stream.call(transfer.next);
+		break;
+	case Branch::indirect_jump:
+		stream.tip(transfer.to.pc);
+		break;
+	case Branch::ret:
+		stream.ret(transfer.to.pc);
+		break;
+	case Branch::far:
+	case Branch::software_interrupt:
+		stream.mode(transfer.to.mode);
+		stream.tip(transfer.to.pc);
+		break;
+	case Branch::jump:
+	case Branch::none:
+	case Branch::address_space:
+		break;
+	}
+}
+
+void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
+{
+	if (!packet_en)
+		return;
+	const bool in_context = context(to.level);
+	const bool in_filter = filter(to.pc);
+	packet_en = in_context && in_filter;
+	if (!registers.is_set(ctl::branch_en))
+		return;
+	stream.fup(from);
+	if (!in_context) {
+		stream.disable();
+	} else if (!in_filter) {
+		stream.disable(to.pc);
+	} else {
+		stream.mode(to.mode);
+		stream.tip(to.pc);
+	}
+}
+
+/* SDM, "PIP": at every MOV CR3 in a traced kernel; a CR3 filter may switch tracing at the next instruction. */
+void PtUnit::address_space(std::uint64_t)
+{
+	cr3 = processor.cr3();
+	if (!triggered() || !registers.is_set(ctl::os))
+		return;
+	if (context(0)) {
+		if (!sync_pending)
+			stream.address_space(cr3);
+	} else if (packet_en) {
+		stream.disable();
+		packet_en = false;
+	}
+}
+
+void PtUnit::arrive(const Place &here)
+{
+	if (!triggered())
+		return;
+	if (!packet_en && registers.is_set(ctl::cr3_filter))
+		cr3 = processor.cr3();
+	const bool in_context = context(here.level);
+	if (ranges && in_context && in_stop_range(here.pc)) {
+		stop_tracing(here.pc);
+		return;
+	}
+	const bool wanted = in_context && filter(here.pc);
+	if (packet_en && wanted) {
+		if (faults.overflow)
+			overflow(here);
+		if (stream.sync_due())
+			synchronize(&here);
+	} else if (packet_en) {
+		/* Blocks ran that nobody saw. */
+		stream.disable();
+		packet_en = false;
+	} else if (wanted) {
+		begin_packets(here);
+	}
+	if (!sync_pending && ++arrivals % arrivals_per_tick == 0)
+		stream.tick();
+	if (stream.pending().size() >= flush_at)
+		flush();
+}
+
+/* SDM, "Internal Buffer Overflow": what is lost ends with OVF, and a FUP says where we are. */
+void PtUnit::overflow(const Place &here)
+{
+	if (stream.overflowing()) {
+		if (--overflow_left)
+			return;
+		stream.end_overflow();
+		if (registers.is_set(ctl::branch_en))
+			stream.fup(here.pc);
+	} else if (counts.bytes + stream.pending().size() >= next_overflow) {
+		next_overflow = counts.bytes + stream.pending().size() + faults.overflow;
+		overflow_left = overflow_blocks;
+		stream.begin_overflow();
+		counts.overflows++;
+	}
+}
+
+void PtUnit::ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide)
+{
+	if (!packet_en || !registers.is_set(ctl::ptw_en))
+		return;
+	const bool with_ip = registers.is_set(ctl::fup_on_ptw);
+	stream.ptwrite(payload, wide, with_ip);
+	if (with_ip)
+		stream.fup(ip);
+}
+
+void PtUnit::synchronize(const Place *here)
+{
+	SyncState state;
+	state.packets_enabled = here && registers.is_set(ctl::branch_en);
+	state.with_cr3 = registers.is_set(ctl::os);
+	if (state.with_cr3)
+		cr3 = processor.cr3();
+	state.cr3 = cr3;
+	if (here) {
+		state.ip = here->pc;
+		state.mode = here->mode;
+	}
+	stream.sync(state);
+	sync_pending = false;
+	counts.syncs++;
+}
+
+// --- registers and output --------------------------------------------------------------
+
+std::uint64_t PtUnit::read(std::uint32_t msr)
+{
+	if (msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status)
+		flush();
+	std::uint64_t value = registers.read(msr);
+	if (msr == msr::status && triggered()) {
+		/* RDMSR is the kernel's: the other enables are told for where it runs. */
+		value |= status::trigger_en | (context(0) ? status::context_en : 0) |
+			 (packet_en ? status::filter_en : 0);
+	}
+	return value;
+}
+
+void PtUnit::write(std::uint32_t msr, std::uint64_t value)
+{
+	const bool was_on = registers.is_set(ctl::trace_en);
+	if (msr == msr::ctl && was_on && !(value & ctl::trace_en))
+		trace_off();
+	registers.write(msr, value);
+	if (msr == msr::ctl && !was_on && (value & ctl::trace_en))
+		trace_on();
+}
+
+void PtUnit::trace_on()
+{
+	counts.starts++;
+	ranges = filters = false;
+	for (unsigned n = 0; n < registers.capabilities.address_ranges; n++) {
+		ranges |= registers.range_config(n) != range_unused;
+		filters |= registers.range_config(n) == range_filter;
+	}
+	stream.start(registers.ctl, registers.byte_count);
+	sync_pending = registers.byte_count == 0;
+	packet_en = false;
+	output_closed = !triggered(); /* Error and Stopped stay until software clears them */
+	cr3 = processor.cr3();
+}
+
+/* Everything is in memory, and the registers say where, when the WRMSR is done. */
+void PtUnit::trace_off()
+{
+	if (stream.overflowing())
+		stream.end_overflow();
+	if (packet_en && triggered() && registers.is_set(ctl::branch_en))
+		stream.disable();
+	packet_en = false;
+	stream.stop();
+	flush();
+}
+
+void PtUnit::flush()
+{
+	const auto bytes = stream.pending();
+	if (bytes.empty())
+		return;
+	OutputResult result;
+	if (faults.topa_error && counts.bytes >= faults.topa_error) {
+		result.error = true;
+		faults.topa_error = 0;
+	} else if (!output_closed)
+		result = output.write(registers.output, registers.is_set(ctl::topa), bytes);
+	processor.trace_bytes(bytes.first(result.written));
+	counts.bytes += result.written;
+	counts.lost += bytes.size() - result.written;
+	stream.taken();
+	registers.byte_count = stream.bytes_since_psb() & 0x1'ffff;
+	if (result.error || result.stopped) {
+		registers.status |= result.error ? status::error : status::stopped;
+		counts.errors += result.error;
+		counts.stops += result.stopped;
+		output_closed = true;
+		packet_en = false;
+	}
+	if (result.interrupt) {
+		counts.interrupts++;
+		processor.topa_interrupt();
+	}
+}
+
+} // namespace hwsim::x86::pt

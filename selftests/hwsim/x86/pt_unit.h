@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * PtUnit: Intel PT of one logical processor. Decides what is traced (TriggerEn, ContextEn, FilterEn: SDM volume 3, "Trace
+ * Filtering") and says it to the PacketStream; carries out what its registers are told. Listens to the flow of its vCPU.
+ */
+#ifndef HWSIM_X86_PT_UNIT_H
+#define HWSIM_X86_PT_UNIT_H
+
+#include <cstdint>
+
+#include "../base/flow.h"
+#include "../base/memory.h"
+#include "clock.h"
+#include "faults.h"
+#include "profile.h"
+#include "pt_output.h"
+#include "pt_registers.h"
+#include "pt_stream.h"
+
+namespace hwsim::x86::pt
+{
+
+/* What the unit needs of the processor around it. */
+class Processor
+{
+public:
+	virtual std::uint64_t cr3() = 0;
+	/* A ToPA region with INT was filled: GLOBAL_STATUS and the PMI. */
+	virtual void topa_interrupt() = 0;
+	/* Bytes that were written to memory. */
+	virtual void trace_bytes(std::span<const std::uint8_t>) {}
+
+protected:
+	~Processor() = default;
+};
+
+class PtUnit final : public FlowListener
+{
+public:
+	struct Counts {
+		std::uint64_t bytes = 0;
+		std::uint64_t lost = 0; /* bytes that had no room: after STOP or an error */
+		std::uint64_t syncs = 0;
+		std::uint64_t interrupts = 0;
+		std::uint64_t stops = 0;
+		std::uint64_t errors = 0;
+		std::uint64_t starts = 0; /* TraceEn set */
+		std::uint64_t overflows = 0;
+	};
+
+	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
+
+	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
+	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
+	std::uint64_t read(std::uint32_t msr);
+	void write(std::uint32_t msr, std::uint64_t value);
+
+	/* Are the blocks of this privilege level of any interest now? */
+	bool watches(std::uint8_t level) const;
+	/* PacketEn: is the instruction that runs now part of the trace? */
+	bool enabled() const { return packet_en; }
+
+	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
+	void transfer(const Transfer &transfer) override;
+	void interrupt(std::uint64_t from, std::uint8_t level, const Place &to) override;
+	void address_space(std::uint64_t pc) override;
+	void arrive(const Place &here) override;
+	void ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide);
+
+	const Counts &statistics() const { return counts; }
+
+private:
+	static constexpr std::size_t flush_at = 1024;
+	/* Reading the clock costs as much as a block. */
+	static constexpr unsigned arrivals_per_tick = 8;
+
+	bool triggered() const
+	{
+		return registers.is_set(ctl::trace_en) && !(registers.status & (status::error | status::stopped));
+	}
+	bool context(std::uint8_t level) const;
+	bool filter(std::uint64_t ip) const;
+	bool in_stop_range(std::uint64_t ip) const;
+	void branch_packet(const Transfer &transfer);
+	void leave_filter(std::uint64_t ip);
+	void stop_tracing(std::uint64_t ip);
+	void step(std::uint64_t ip, const Block &block);
+	void begin_packets(const Place &here);
+	void overflow(const Place &here);
+	void trace_on();
+	void trace_off();
+	void flush();
+	void synchronize(const Place *here);
+
+	PtRegisters registers;
+	PacketStream stream;
+	Output output;
+	Processor &processor;
+	bool packet_en = false;
+	bool sync_pending = false;  /* PSB+ before the first packet */
+	bool output_closed = false; /* after STOP or an error, until TraceEn is set anew */
+	bool ranges = false;        /* any ADDRn_CFG in use */
+	bool filters = false;       /* any that FilterEn depends on */
+	std::uint64_t cr3 = 0;
+	unsigned arrivals = 0;
+
+	/* An overflow lasts for some blocks. */
+	static constexpr unsigned overflow_blocks = 20;
+	Faults faults;
+	std::uint64_t next_overflow = 0; /* bytes of trace */
+	unsigned overflow_left = 0;
+	Counts counts;
+};
+
+} // namespace hwsim::x86::pt
+
+#endif
