@@ -10,6 +10,7 @@
 #include <cstring>
 #include <format>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "../lib/aux_ring.h"
 #include "../lib/data_ring.h"
 #include "../lib/event.h"
+#include "../lib/liveness.h"
 #include "../lib/pmu.h"
 #include "../lib/statistics.h"
 #include "../lib/trace_verifier.h"
@@ -66,6 +68,7 @@ struct Recorder {
 	DataRing data;
 	AuxRing aux;
 	TraceVerifier verifier;
+	std::optional<Liveness> liveness;
 	std::uint64_t aux_records = 0;
 	std::uint64_t aux_bytes = 0; /* as the PERF_RECORD_AUX say */
 	std::uint64_t truncated = 0;
@@ -92,6 +95,7 @@ struct Recorder {
 		expectation.seed = seed;
 		expectation.cpu = static_cast<std::uint32_t>(on);
 		verifier = TraceVerifier(expectation);
+		liveness = Liveness::watch(event).value();
 	}
 
 	void read_records()
@@ -116,8 +120,7 @@ struct Recorder {
 		aux.consume(spans.size());
 		read_records();
 	}
-	/* Switched off?  Then the time it was enabled stands still. */
-	bool off() { return event.times().value().enabled == event.times().value().enabled; }
+	bool off() { return liveness->look(event).value() == Liveness::State::off; }
 };
 
 /* The area as it is: T oldest unread byte (aux_tail), H where the unit goes on (aux_head), # unread, . free. */

@@ -266,10 +266,15 @@ std::uint64_t Tracer::pump(std::uint64_t bytes, std::uint64_t piece, int cpu)
 
 bool Tracer::off()
 {
-	auto first = event.times().value();
-	auto second = event.times().value();
+	auto state = Liveness::State::unknown;
 
-	return first.enabled == second.enabled;
+	if (!liveness)
+		liveness = Liveness::watch(event).value();
+	wait_until("perf's clock to go on", [&] {
+		state = liveness->look(event).value();
+		return state != Liveness::State::unknown;
+	});
+	return state == Liveness::State::off;
 }
 
 void Tracer::remap()

@@ -17,6 +17,7 @@
 #include "../lib/aux_ring.h"
 #include "../lib/data_ring.h"
 #include "../lib/event.h"
+#include "../lib/liveness.h"
 #include "../lib/pmu.h"
 #include "../lib/statistics.h"
 #include "../lib/trace_verifier.h"
@@ -106,7 +107,7 @@ public:
 	 */
 	std::uint64_t pump(std::uint64_t bytes, std::uint64_t piece, int cpu = -1);
 
-	/* Is it switched off?  Time enabled stands still then. */
+	/* Is it switched off?  Waits until that can be told. */
 	bool off();
 
 	/*
@@ -129,6 +130,8 @@ public:
 	std::optional<Statistics> before;
 
 private:
+	std::optional<Liveness> liveness;
+
 	void check_full();
 	void check_overwrite();
 	void check_statistics();

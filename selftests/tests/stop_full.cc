@@ -77,6 +77,22 @@ TEST_CASE("A full buffer stops the event with one TRUNCATED record, and it goes 
 			}
 }
 
+TEST_CASE("An event that is on is never taken for one that is off", "[synth][stop]")
+{
+	need_synthetic();
+	Tracer tracer{Setup{}};
+
+	/* Long enough for perf's clock to stand still now and then; see liveness.h. */
+	tracer.enable();
+	for (int i = 0; i < 20000; i++)
+		REQUIRE_FALSE(tracer.off());
+	tracer.disable();
+	REQUIRE(tracer.off());
+	tracer.enable();
+	REQUIRE_FALSE(tracer.off());
+	tracer.finish();
+}
+
 TEST_CASE("ENABLE without room stops again, says TRUNCATED at most once each time, and loses nothing", "[synth][stop]")
 {
 	need_synthetic();
