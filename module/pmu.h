@@ -6,6 +6,9 @@
 #ifndef AUXPMU_PMU_H
 #define AUXPMU_PMU_H
 
+#include <linux/atomic.h>
+#include <linux/limits.h>
+
 #include "auxpmu.h"
 
 struct auxpmu {
@@ -15,7 +18,22 @@ struct auxpmu {
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
 	struct dentry *debugfs;
+	/* Events and buffers, and AUXPMU_GONE once there may be no more. */
+	atomic_t users;
 };
+
+#define AUXPMU_GONE	INT_MIN
+
+/* One event or buffer more; false when the PMU is being taken away. */
+static inline bool auxpmu_get(struct auxpmu *pmu)
+{
+	return atomic_inc_unless_negative(&pmu->users);
+}
+
+static inline void auxpmu_put(struct auxpmu *pmu)
+{
+	atomic_dec(&pmu->users);
+}
 
 static inline struct auxpmu *auxpmu_of(const struct perf_event *event)
 {

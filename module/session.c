@@ -48,7 +48,8 @@ static void end(struct auxpmu_session *session, u64 hold)
 	session->buffer = NULL;
 	if (buffer->overwrite) {
 		buffer->head = session->head;
-		session->handle.head = session->head;
+		session->handle.head = session->pmu->desc->offset_heads ?
+				       session->head & (buffer->size - 1) : session->head;
 		size = min(size, buffer->size);
 	}
 	if (flags & PERF_AUX_FLAG_PARTIAL)
