@@ -178,7 +178,8 @@ static int check_limits(const struct auxpmu *pmu, const struct auxpmu_buffer *bu
 	    (limits->max_buffer && buffer->size > limits->max_buffer)) {
 		auxpmu_notice(pmu,
 			      "AUX buffer of %llu KiB refused: the unit takes %llu to %llu (0: any) KiB",
-			      buffer->size >> 10, limits->min_buffer >> 10, limits->max_buffer >> 10);
+			      buffer->size >> 10, limits->min_buffer >> 10,
+			      limits->max_buffer >> 10);
 		return -EINVAL;
 	}
 	return 0;
