@@ -15,6 +15,8 @@
 /* Where the framework shows itself; a PMU's own folder is AUXPMU_DEBUGFS "/" name. */
 #define AUXPMU_DEBUGFS		"/sys/kernel/debug/auxpmu"
 #define AUXPMU_SYNTH_NAME	"auxpmu_synth"
+/* Where units are modelled: a folder each. */
+#define AUXPMU_CONFIGFS		"/sys/kernel/config/auxpmu"
 
 /*
  * The synthetic PMU: attr.config. A field is { first bit, last bit }; sysfs format/ and the

@@ -31,11 +31,14 @@ constexpr std::size_t MiB = 1024 * KiB;
 struct Options {
 	std::string pmu = AUXPMU_SYNTH_NAME;
 	std::uint64_t bytes = 256 * MiB; /* for each output, in the tests of volume */
+	unsigned rounds = 10; /* of what is done again and again */
 };
 Options &options();
 
 /* The PMU under test; looked up once. */
 const Pmu &pmu();
+/* From now on that one is under test. */
+void select_pmu(const std::string &name);
 /* Is that the synthetic one, whose trace can be verified and asked for? */
 bool synthetic();
 

@@ -170,7 +170,8 @@ int run(int argc, char **argv)
 	session.cli(session.cli() |
 		    Opt(options().pmu, "name")["--pmu"]("the PMU to test; " AUXPMU_SYNTH_NAME " unless told") |
 		    Opt(bytes, "bytes")["--bytes"](
-			    "trace to verify for each output in the tests of volume; K, M, G may follow"));
+			    "trace to verify for each output in the tests of volume; K, M, G may follow") |
+		    Opt(options().rounds, "rounds")["--rounds"]("of what is done again and again"));
 	if (session.applyCommandLine(argc, argv))
 		return exit_fail;
 	if (!bytes.empty()) {
