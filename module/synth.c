@@ -29,6 +29,7 @@
 #include "uapi/auxpmu.h"
 
 #include "compat.h"
+#include "nmi.h"
 #include "pmu.h"
 #include "session.h"
 #include "synth.h"
@@ -706,6 +707,7 @@ int __init auxpmu_synth_init(void)
 	debugfs_create_file("emit", 0200, synth->debugfs, NULL, &emit_fops);
 	debugfs_create_file("emitted", 0400, synth->debugfs, NULL, &emitted_fops);
 	debugfs_create_file("bench", 0600, synth->debugfs, NULL, &bench_fops);
+	auxpmu_nmi_debugfs_add(synth);
 	return 0;
 }
 
