@@ -56,11 +56,14 @@ void need_sampling()
 
 perf_event_attr sampling_member(const std::string &name, std::uint32_t bytes)
 {
-	perf_event_attr attr = at_syscall(name);
+	return sampling_member(at_syscall(name), bytes);
+}
 
-	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_AUX;
-	attr.aux_sample_size = bytes;
-	return attr;
+perf_event_attr sampling_member(perf_event_attr asked, std::uint32_t bytes)
+{
+	asked.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_AUX;
+	asked.aux_sample_size = bytes;
+	return asked;
 }
 
 bool all_zero(std::span<const std::byte> bytes)

@@ -38,8 +38,9 @@ std::uint64_t number_of(std::span<const std::byte> raw);
 /* Skips the test where samples cannot hold trace. */
 void need_sampling();
 
-/* That member, taking samples of that many bytes of trace. */
+/* A member at that system call, or as asked, that takes samples of that many bytes of trace. */
 perf_event_attr sampling_member(const std::string &name, std::uint32_t bytes);
+perf_event_attr sampling_member(perf_event_attr asked, std::uint32_t bytes);
 
 /*
  * What is wrong with a sample of size bytes of a trace of that many records, or nothing: zeros in front while there is less,
