@@ -133,6 +133,22 @@ static void del(struct perf_event *event, int flags)
 	session->event = NULL;
 }
 
+/*
+ * The core tells user space of every attempt at tracing, by PERF_RECORD_ITRACE_START, before it
+ * calls add(); and as long as add() fails it tries again at each of its ticks, with nothing to tell
+ * but that.  So it is told not to while that is so.  Called under the lock of the event's context,
+ * as whoever changes attach_state.
+ */
+static void quieten(struct perf_event *event, bool quiet)
+{
+	unsigned int state = event->attach_state & ~PERF_ATTACH_ITRACE;
+
+	/* Without a ring nothing was told yet. */
+	if (quiet && READ_ONCE(event->rb))
+		state |= PERF_ATTACH_ITRACE;
+	WRITE_ONCE(event->attach_state, state);
+}
+
 static int add(struct perf_event *event, int flags)
 {
 	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
@@ -156,8 +172,17 @@ static int add(struct perf_event *event, int flags)
 		return 0;
 
 	start(event, PERF_EF_RELOAD);
-	if (auxpmu_session_started(session))
+	if (auxpmu_session_started(session)) {
+		quieten(event, false);
 		return 0;
+	}
+	/*
+	 * Of a child the core asks its parent, whose state is not ours to change here: it stays
+	 * on, stopped, until it next comes to a CPU.
+	 */
+	if (event->parent)
+		return 0;
+	quieten(event, true);
 	del(event, 0);
 	return -EINVAL;
 }
