@@ -15,6 +15,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "nmi.h"
 #include "synth.h"
 
 /* What emit writes with IRQs off at a time. */
@@ -198,4 +199,5 @@ void synth_emit_add(struct synth *synth)
 	debugfs_create_file("emit", 0200, folder, synth, &emit_fops);
 	debugfs_create_file("emitted", 0400, folder, synth, &emitted_fops);
 	debugfs_create_file("bench", 0600, folder, synth, &bench_fops);
+	auxpmu_nmi_debugfs_add(synth->pmu);
 }

@@ -142,6 +142,22 @@ static void del(struct perf_event *event, int flags)
 	session->event = NULL;
 }
 
+/*
+ * The core tells user space of every attempt at tracing, by PERF_RECORD_ITRACE_START, before it
+ * calls add(); and as long as add() fails it tries again at each of its ticks, with nothing to tell
+ * but that.  So it is told not to while that is so.  Called under the lock of the event's context,
+ * as whoever changes attach_state.
+ */
+static void quieten(struct perf_event *event, bool quiet)
+{
+	unsigned int state = event->attach_state & ~PERF_ATTACH_ITRACE;
+
+	/* Without a ring nothing was told yet. */
+	if (quiet && READ_ONCE(event->rb))
+		state |= PERF_ATTACH_ITRACE;
+	WRITE_ONCE(event->attach_state, state);
+}
+
 static int add(struct perf_event *event, int flags)
 {
 	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
@@ -165,8 +181,17 @@ static int add(struct perf_event *event, int flags)
 		return 0;
 
 	start(event, PERF_EF_RELOAD);
-	if (auxpmu_session_started(session))
+	if (auxpmu_session_started(session)) {
+		quieten(event, false);
 		return 0;
+	}
+	/*
+	 * Of a child the core asks its parent, whose state is not ours to change here: it stays
+	 * on, stopped, until it next comes to a CPU.
+	 */
+	if (event->parent)
+		return 0;
+	quieten(event, true);
 	del(event, 0);
 	return -EINVAL;
 }
@@ -278,6 +303,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	pmu->desc = desc;
 	pmu->ops = desc->ops;
 	pmu->owner = owner;
+	atomic_set(&pmu->users, AUXPMU_GONE);
 	pmu->pmu = (struct pmu){
 		.module = owner,
 		.capabilities = PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
@@ -307,6 +333,12 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		goto free;
 	}
 	auxpmu_debugfs_add(pmu);
+	/*
+	 * 6.1 lets events be opened as soon as the PMU has its number, before perf_pmu_register()
+	 * has given it contexts, and uses what is not there: "refcount_t: addition on 0" in
+	 * find_get_context().  So none is let through before all is there.
+	 */
+	atomic_set_release(&pmu->users, 0);
 	return pmu;
 
 free:

@@ -18,13 +18,13 @@ struct auxpmu {
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
 	struct dentry *debugfs;
-	/* Events and buffers, and AUXPMU_GONE once there may be no more. */
+	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */
 	atomic_t users;
 };
 
 #define AUXPMU_GONE	INT_MIN
 
-/* One event or buffer more; false when the PMU is being taken away. */
+/* One event or buffer more; false while the PMU is being made or taken away. */
 static inline bool auxpmu_get(struct auxpmu *pmu)
 {
 	return atomic_inc_unless_negative(&pmu->users);

@@ -154,6 +154,11 @@ static inline __u64 auxpmu_record_base(__u64 stream, __u64 seq, __u32 seed)
  * bench synthetic PMU only. Write "BYTES": fills that many bytes of a private 256 KiB area with
  * records of
  *			4096 bytes, and the same with memset().  Read: "BYTES records_ns memset_ns".
+ * nmi synthetic PMU on x86 only, for one user at a time; what is asked for ends when it is closed.
+ * Write "CPU COUNT": sends that many NMIs to that CPU, each when the one before was handled. Write
+ * "at STEP": every CPU sends itself an NMI whenever its session is at that step, unless it is one
+ *			already. STEP is request, begin, arm, disarm, end, full or sample, as the trace events
+ *			auxpmu:auxpmu_STEP. Write "off": no more of these.
  */
 
 #endif /* AUXPMU_UAPI_H */

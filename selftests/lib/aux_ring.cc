@@ -46,4 +46,16 @@ Snapshot AuxRing::snapshot() const noexcept
 	return shot;
 }
 
+Snapshot AuxRing::snapshot_since(const Snapshot &earlier) const noexcept
+{
+	Snapshot shot = snapshot();
+
+	if (shot.from > earlier.to)
+		shot.missed = shot.from - earlier.to;
+	else
+		shot.from = earlier.to;
+	shot.spans = view(shot.from, shot.to);
+	return shot;
+}
+
 } // namespace auxpmu

@@ -46,6 +46,8 @@ struct Snapshot {
 	 */
 	bool certain = false;
 	bool wrapped = false; /* only when certain */
+	/* Of a snapshot since another: bytes between the two that newer ones took the place of. */
+	std::uint64_t missed = 0;
 };
 
 class AuxRing
@@ -75,6 +77,11 @@ public:
 
 	/* Overwrite: what is there, while the event is disabled. */
 	Snapshot snapshot() const noexcept;
+	/*
+	 * The same without what earlier (of this area, and certain) already held: snapshots taken so, one after the other, are
+	 * the whole trace but for the bytes "missed".
+	 */
+	Snapshot snapshot_since(const Snapshot &earlier) const noexcept;
 
 	/* The bytes of positions [from, to), at most a whole buffer of them. */
 	Spans view(std::uint64_t from, std::uint64_t to) const noexcept

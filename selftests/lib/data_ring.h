@@ -80,6 +80,8 @@ public:
 	perf_event_mmap_page &page() const noexcept { return *reinterpret_cast<perf_event_mmap_page *>(control()); }
 	/* Bytes of the ring. */
 	std::size_t size() const noexcept { return length; }
+	/* The ring itself, without the user page. */
+	std::span<const std::byte> memory() const noexcept { return {bytes, length}; }
 	explicit operator bool() const noexcept { return static_cast<bool>(ring); }
 	/* Unmaps; the kernel keeps the ring while an AUX area is mapped. */
 	void unmap() noexcept

@@ -213,6 +213,20 @@ Result<void> Event::restart() const noexcept
 	return stopped ? enable() : stopped;
 }
 
+Result<void> Event::pause_output() const noexcept
+{
+	if (::ioctl(fd(), PERF_EVENT_IOC_PAUSE_OUTPUT, 1))
+		return Error{errno, "PERF_EVENT_IOC_PAUSE_OUTPUT: " + errno_text(errno)};
+	return {};
+}
+
+Result<void> Event::resume_output() const noexcept
+{
+	if (::ioctl(fd(), PERF_EVENT_IOC_PAUSE_OUTPUT, 0))
+		return Error{errno, "PERF_EVENT_IOC_PAUSE_OUTPUT: " + errno_text(errno)};
+	return {};
+}
+
 Result<void> Event::set_output(const Event &target) const
 {
 	if (::ioctl(fd(), PERF_EVENT_IOC_SET_OUTPUT, target.fd())) {

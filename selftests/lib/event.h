@@ -44,6 +44,12 @@ public:
 	 * event then stays off.
 	 */
 	Result<void> restart() const noexcept;
+	/*
+	 * PERF_EVENT_IOC_PAUSE_OUTPUT: nothing is written to the data ring of this event until it is resumed; what was to be
+	 * written is counted in a PERF_RECORD_LOST then.  The AUX area is not concerned.
+	 */
+	Result<void> pause_output() const noexcept;
+	Result<void> resume_output() const noexcept;
 	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target, which lends it. */
 	Result<void> set_output(const Event &target) const;
 

@@ -243,6 +243,44 @@ Emitter::Outcome Emitter::emit(int cpu, std::uint64_t bytes) noexcept
 	return {error == ENXIO && done ? ENOSPC : error, done};
 }
 
+Result<NmiSender> NmiSender::open(std::string_view pmu)
+{
+	NmiSender sender;
+	auto path = file_of(pmu, "nmi");
+
+	sender.file = UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+	if (!sender.file)
+		return cannot("write", path, errno);
+	return sender;
+}
+
+int NmiSender::send(int cpu, unsigned count) noexcept
+{
+	char text[64];
+	char *end = std::to_chars(text, text + 20, cpu).ptr;
+
+	*end++ = ' ';
+	end = std::to_chars(end, text + sizeof(text), count).ptr;
+	return ::pwrite(file.get(), text, static_cast<std::size_t>(end - text), 0) < 0 ? errno : 0;
+}
+
+Result<void> NmiSender::at(std::string_view step)
+{
+	return command(std::format("at {}", step));
+}
+
+Result<void> NmiSender::off()
+{
+	return command("off");
+}
+
+Result<void> NmiSender::command(std::string_view text)
+{
+	if (::pwrite(file.get(), text.data(), text.size(), 0) < 0)
+		return Error{errno, std::format("nmi: \"{}\": {}", text, std::strerror(errno))};
+	return {};
+}
+
 Result<BenchResult> run_bench(std::string_view pmu, std::uint64_t bytes)
 {
 	auto path = file_of(pmu, "bench");

@@ -74,6 +74,25 @@ private:
 	UniqueFd result;
 };
 
+/* NMIs on demand; for one user at a time.  What was asked for ends with the object. */
+class NmiSender
+{
+public:
+	static Result<NmiSender> open(std::string_view pmu);
+
+	/* Sends that many to cpu, each when the one before was handled.  Returns 0 or an errno.  Does not allocate. */
+	int send(int cpu, unsigned count) noexcept;
+	/* From now on each CPU sends itself one at that step of its sessions: "begin", "sample", ... (uapi/auxpmu.h). */
+	Result<void> at(std::string_view step);
+	/* No more of these. */
+	Result<void> off();
+
+private:
+	Result<void> command(std::string_view text);
+
+	UniqueFd file;
+};
+
 /* What "bench" measured. */
 struct BenchResult {
 	std::uint64_t bytes = 0;

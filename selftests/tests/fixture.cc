@@ -224,7 +224,7 @@ void Tracer::produce(std::uint64_t bytes)
 		busy = busy + 1;
 }
 
-std::uint64_t Tracer::drain()
+std::uint64_t Tracer::drain(const std::function<void(const RecordView &)> &sample)
 {
 	std::uint64_t taken = 0;
 
@@ -236,7 +236,12 @@ std::uint64_t Tracer::drain()
 			verifier.feed(spans);
 		aux.consume(taken);
 	}
-	data.drain([this](const RecordView &view) {
+	data.drain([&](const RecordView &view) {
+		if (view.header.type == PERF_RECORD_SAMPLE) {
+			if (sample)
+				sample(view);
+			return;
+		}
 		Record record = decode(view, event.attr());
 
 		if (auto *one = std::get_if<AuxRecord>(&record)) {

@@ -102,8 +102,11 @@ public:
 	 */
 	void produce(std::uint64_t bytes);
 
-	/* Takes what both rings hold: records into the tally, trace into the verifier, room given back. */
-	std::uint64_t drain();
+	/*
+	 * Takes what both rings hold: records into the tally, trace into the verifier, room given back; samples, which need the
+	 * attr of the event that took them to be read, to "sample".
+	 */
+	std::uint64_t drain(const std::function<void(const RecordView &)> &sample = {});
 	/*
 	 * Has bytes written and drained, piece by piece, going on with ENABLE whenever the buffer was full.  Returns how often
 	 * that was.

@@ -3,95 +3,16 @@
  * AUX sampling and pause/resume: samples taken exactly when the test says so, by a tracepoint on a system call that nobody
  * else makes.
  */
-#include <format>
 #include <string>
 #include <vector>
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "fixture.h"
-#include "tracepoint.h"
+#include "sampler.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
 
 namespace
 {
-
-void sample_here()
-{
-	::syscall(SYS_getppid);
-}
-
-bool samples_aux()
-{
-	return pmu().cap("sampling") == "1";
-}
-
-/* An event of the PMU under test and, in its group, a tracepoint that takes samples of its trace. */
-class Sampler
-{
-public:
-	Sampler(const Setup &wanted, std::uint32_t bytes) : tracer(wanted), attr(make_member(bytes))
-	{
-		if (!samples_aux())
-			SKIP("this kernel offers no AUX sampling");
-		member = Event::open(attr, wanted.target, tracer.event.fd()).value();
-		member.set_output(tracer.event).value();
-		tracer.enable();
-	}
-
-	/* The trace in the samples there are, oldest first; other records go to the tally. */
-	std::vector<std::vector<std::byte>> samples()
-	{
-		std::vector<std::vector<std::byte>> found;
-
-		tracer.data.drain([&](const RecordView &view) {
-			if (view.header.type != PERF_RECORD_SAMPLE)
-				return;
-			auto sample = std::get<SampleRecord>(decode(view, attr));
-			found.emplace_back(sample.aux.begin(), sample.aux.end());
-		});
-		return found;
-	}
-
-	/* Records made so far: those asked for, and one for each time the thread came to the CPU. */
-	std::uint64_t records() const
-	{
-		return emitted / tracer.setup.record + statistics().since(*tracer.before)["sessions"];
-	}
-	void emit(std::uint64_t bytes)
-	{
-		tracer.emit_all(bytes);
-		emitted += bytes;
-	}
-
-	/* Takes one sample and returns its trace. */
-	std::vector<std::byte> sample()
-	{
-		sample_here();
-		auto all = samples();
-		REQUIRE(all.size() == 1);
-		return all[0];
-	}
-
-	Tracer tracer;
-	perf_event_attr attr;
-	Event member;
-
-private:
-	std::uint64_t emitted = 0;
-
-	static perf_event_attr make_member(std::uint32_t bytes)
-	{
-		perf_event_attr attr = at_syscall("getppid");
-
-		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_AUX;
-		attr.aux_sample_size = bytes;
-		return attr;
-	}
-};
 
 /* Setup of a test that samples its own thread. */
 Setup own_thread(unsigned output, AuxMode mode)
@@ -104,37 +25,6 @@ Setup own_thread(unsigned output, AuxMode mode)
 	setup.output = output;
 	setup.mode = mode;
 	return setup;
-}
-
-/*
- * A sample of size bytes of a trace of that many records: zeros in front while there is less, then whole or (the first one)
- * cut records, up to the newest.  Returns what is wrong, or nothing.
- */
-std::string wrong_with(const std::vector<std::byte> &trace, const Setup &setup, std::uint64_t records, std::size_t size)
-{
-	std::uint64_t written = records * setup.record;
-	std::size_t zeros = written < size ? size - written : 0;
-
-	if (trace.size() < zeros)
-		return std::format("{} bytes are less than the {} zeros expected", trace.size(), zeros);
-	for (std::size_t at = 0; at < zeros; at++)
-		if (trace[at] != std::byte{0})
-			return std::format("byte {} of {} zeros is not", at, zeros);
-
-	TraceExpectation expectation = make_expectation(setup);
-	expectation.any_first = true;
-	TraceVerifier verifier(expectation);
-	std::size_t cut = (trace.size() - zeros) % setup.record;
-	verifier.feed(std::span(trace).subspan(zeros + cut));
-	verifier.complete();
-	if (!verifier.ok())
-		return verifier.error();
-	if (trace.size() - zeros - cut == 0)
-		return "";
-	if (verifier.streams().size() != 1 || verifier.streams()[0].next_seq != records)
-		return std::format("the newest record is number {}, not {}",
-			verifier.streams().empty() ? 0 : verifier.streams()[0].next_seq, records);
-	return "";
 }
 
 } // namespace
@@ -220,7 +110,7 @@ TEST_CASE("With the buffer full a sample is zeros, and counted", "[synth][sample
 	sample_here();
 	for (const auto &trace : sampler.samples()) {
 		CHECK(trace.size() == 4096);
-		CHECK(wrong_with(trace, setup, 0, trace.size()) == "");
+		CHECK(wrong_with(trace, setup, 0, 4096) == "");
 	}
 	auto counted = statistics().since(before);
 	CHECK(counted["samples"] == counted["sample_no_trace"]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that happen exactly when a test says so: tracepoints on system calls that nobody else makes.
+ * Events that happen exactly when a test says so: tracepoints on system calls that nobody else makes, and others.
  */
 #ifndef AUXPMU_TESTS_TRACEPOINT_H
 #define AUXPMU_TESTS_TRACEPOINT_H
@@ -19,10 +19,11 @@ namespace auxpmu::test
 {
 
 /*
- * A member for an AUX event's group that overflows at each entry of that system call ("getppid").  Enabled: the leader's ENABLE
- * takes it along, while a member enabled alone has to wait for a context switch.  Skips the test when there is none.
+ * A member for an AUX event's group that overflows at each passing of that tracepoint ("nmi/nmi_handler").  Enabled: the
+ * leader's ENABLE takes it along, while a member enabled alone has to wait for a context switch.  Skips the test when there is
+ * none.
  */
-inline perf_event_attr at_syscall(const std::string &name)
+inline perf_event_attr at_tracepoint(const std::string &name)
 {
 	perf_event_attr attr{};
 
@@ -30,12 +31,18 @@ inline perf_event_attr at_syscall(const std::string &name)
 	attr.size = sizeof(attr);
 	attr.sample_period = 1;
 	for (const char *root : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"})
-		if (auto id = read_small_file(std::format("{}/events/syscalls/sys_enter_{}/id", root, name))) {
+		if (auto id = read_small_file(std::format("{}/events/{}/id", root, name))) {
 			attr.config = std::stoull(*id);
 			return attr;
 		}
-	SKIP("this kernel has no tracepoint at " << name);
+	SKIP("this kernel has no tracepoint " << name);
 	return attr;
+}
+
+/* The same at each entry of that system call ("getppid"). */
+inline perf_event_attr at_syscall(const std::string &name)
+{
+	return at_tracepoint("syscalls/sys_enter_" + name);
 }
 
 } // namespace auxpmu::test
