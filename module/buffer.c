@@ -21,6 +21,7 @@
 
 #include "buffer.h"
 #include "compat.h"
+#include "fault.h"
 #include "pmu.h"
 
 /* Every live buffer of every PMU, by the ring it hangs on. */
@@ -122,7 +123,7 @@ static unsigned int largest_order(const struct auxpmu_buffer *buffer, enum auxpm
 {
 	u64 block = buffer->pmu->desc->limits.max_block;
 
-	if (wish == AUXPMU_PAGES_ANY)
+	if (wish == AUXPMU_PAGES_ANY || auxpmu_fault(buffer->pmu, AUXPMU_FAULT_ORDERS))
 		return 0;
 	return block ? ilog2(block) - PAGE_SHIFT : AUXPMU_LARGEST_ORDER;
 }
@@ -268,7 +269,8 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	/* Cannot fail: the event that is being mapped is there. */
 	if (!auxpmu_get(pmu))
 		return NULL;
-	buffer = kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
+	buffer = auxpmu_fault(pmu, AUXPMU_FAULT_SETUP) ?
+		 NULL : kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
 	if (!buffer)
 		goto put;
 	buffer->pmu = pmu;

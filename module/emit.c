@@ -40,6 +40,7 @@ static void emit_here(void *data)
 
 	emit->done = 0;
 	emit->ret = -ENXIO;
+	synth_spurious_irq(emit->synth->pmu);
 	if (!auxpmu_session_take(session))
 		return;
 	if (auxpmu_session_armed(session)) {

@@ -15,6 +15,7 @@
 #include "buffer.h"
 #include "caps.h"
 #include "compat.h"
+#include "fault.h"
 #include "pmu.h"
 #include "sample.h"
 #include "session.h"
@@ -171,7 +172,10 @@ static int add(struct perf_event *event, int flags)
 	}
 	atomic_set(&session->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
 	session->event = event;
-	ret = ops->add ? ops->add(session) : 0;
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_ADD))
+		ret = -EIO;
+	else
+		ret = ops->add ? ops->add(session) : 0;
 	if (ret) {
 		session->event = NULL;
 		return ret;

@@ -12,6 +12,7 @@
 #include <linux/bitfield.h>
 #include <linux/capability.h>
 #include <linux/crc32.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
@@ -25,6 +26,7 @@
 #include <linux/vmalloc.h>
 
 #include "compat.h"
+#include "fault.h"
 #include "peers.h"
 #include "synth.h"
 
@@ -165,11 +167,26 @@ static u64 whole(const struct auxpmu_session *session, u64 bytes)
 /* Where it is stopped by its interrupt, which takes a while to be served. */
 static u64 served_at(const struct auxpmu_session *session)
 {
+	const struct synth_unit *unit = session->unit;
 	u64 interrupt = interrupt_at(session);
 
-	if (interrupt == AUXPMU_NO_LIMIT)
+	if (interrupt == AUXPMU_NO_LIMIT || unit->late == AUXPMU_NO_LIMIT)
 		return AUXPMU_NO_LIMIT;
-	return interrupt + whole(session, model_of(session)->irq_delay);
+	return interrupt + whole(session, model_of(session)->irq_delay + unit->late);
+}
+
+/* By how much the interrupt of the window that is being armed is to be late. */
+static u64 lateness(struct auxpmu_session *session)
+{
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_LOST_IRQ))
+		return AUXPMU_NO_LIMIT;
+	return auxpmu_fault(session->pmu, AUXPMU_FAULT_LATE_IRQ) ? PAGE_SIZE : 0;
+}
+
+void synth_spurious_irq(struct auxpmu *pmu)
+{
+	if (auxpmu_fault(pmu, AUXPMU_FAULT_SPURIOUS_IRQ))
+		auxpmu_interrupt(pmu);
 }
 
 /* Where it has no memory left: what it makes from there on is lost. */
@@ -249,6 +266,7 @@ static enum hrtimer_restart synth_tick(struct hrtimer *timer)
 	u64 began = ktime_get_mono_fast_ns();
 	u64 period = NSEC_PER_MSEC;
 
+	synth_spurious_irq(session->pmu);
 	if (auxpmu_session_take(session)) {
 		if (auxpmu_session_armed(session)) {
 			struct synth_stream *stream = synth_stream_of(session);
@@ -310,6 +328,7 @@ static int synth_arm(struct auxpmu_session *session)
 
 	unit->position = copies(session) ? 0 : session->window.from;
 	unit->lost = 0;
+	unit->late = lateness(session);
 	if (session->starting) {
 		write_record(stream, memory_at(unit, &length), AUXPMU_RECORD_START);
 		unit->position += stream->record;
@@ -320,6 +339,8 @@ static int synth_arm(struct auxpmu_session *session)
 /* Nothing to do: who writes has taken the session, so it is not writing now. */
 static void synth_disarm(struct auxpmu_session *session)
 {
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SLOW_STOP))
+		mdelay(1);
 }
 
 static void synth_position(struct auxpmu_session *session, struct auxpmu_position *position)
@@ -328,6 +349,10 @@ static void synth_position(struct auxpmu_session *session, struct auxpmu_positio
 
 	position->bytes = unit->position - (copies(session) ? 0 : session->window.from);
 	position->lost = unit->lost;
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_STUCK)) {
+		position->lost += position->bytes;
+		position->bytes = 0;
+	}
 }
 
 static bool synth_irq_pending(struct auxpmu_session *session)

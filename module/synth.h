@@ -104,6 +104,7 @@ struct synth_unit {
 	struct hrtimer timer;
 	u64 position;		/* next byte; for a unit that copies, bytes in @ram */
 	u64 lost;		/* bytes it had nowhere to write, since it was armed */
+	u64 late;		/* bytes the interrupt comes later this once */
 	u64 credit;		/* bytes the timer still owes */
 	u8 *ram;
 };
@@ -120,6 +121,9 @@ static inline struct synth_stream *synth_stream_of(const struct auxpmu_session *
 
 /* Write @length bytes of records, a multiple of the record size, to @data. */
 void synth_write_records(struct synth_stream *stream, void *data, u64 length);
+
+/* An interrupt that nothing asked for, if that is what shall go wrong.  IRQs off. */
+void synth_spurious_irq(struct auxpmu *pmu);
 
 /*
  * Write @bytes, a multiple of the record size, interrupting as hardware would. The caller has taken

@@ -25,8 +25,9 @@ Result<ModelledUnit> ModelledUnit::make(std::string_view name)
 		int code = errno;
 
 		return Error{code,
-			std::format("mkdir {}: {}: configfs has to be mounted there, auxpmu loaded, and the name one of "
-				    "letters, digits and _ that is not used yet; the kernel log says more",
+			std::format(
+				"mkdir {}: {}: configfs has to be mounted there, auxpmu loaded, and the name one of "
+				"letters, digits and _ that is not used yet; the kernel log says more",
 				path, std::strerror(code))};
 	}
 	return ModelledUnit(std::move(path));
@@ -48,8 +49,8 @@ Result<void> ModelledUnit::set(std::string_view attribute, std::string_view valu
 	if (!file || ::write(file.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size())) {
 		int code = errno;
 
-		return Error{code,
-			std::format("{} = {}: {}: the kernel log says why", path, value, std::strerror(code))};
+		return Error{
+			code, std::format("{} = {}: {}: the kernel log says why", path, value, std::strerror(code))};
 	}
 	return {};
 }

@@ -31,7 +31,7 @@ constexpr std::size_t MiB = 1024 * KiB;
 struct Options {
 	std::string pmu = AUXPMU_SYNTH_NAME;
 	std::uint64_t bytes = 256 * MiB; /* for each output, in the tests of volume */
-	unsigned rounds = 10; /* of what is done again and again */
+	unsigned rounds = 10;            /* of what is done again and again */
 };
 Options &options();
 

@@ -227,7 +227,8 @@ TEST_CASE("Trace is complete whatever alignment, spare bytes and delay a unit ha
 		}
 }
 
-TEST_CASE("What a unit writes while its interrupt is late is lost behind its spare bytes, and said to be", "[synth][model]")
+TEST_CASE("What a unit writes while its interrupt is late is lost behind its spare bytes, and said to be",
+	"[synth][model]")
 {
 	need_configfs();
 	UnitUnderTest under({{"output", "window"}, {"spare", "256"}, {"irq_delay", "1024"}});
@@ -250,7 +251,8 @@ TEST_CASE("What a unit writes while its interrupt is late is lost behind its spa
 	CHECK(tracer.tally.partial == delta["partials"]);
 }
 
-TEST_CASE("Blocks above a unit's largest are used as several, and ones below its smallest are refused", "[synth][model]")
+TEST_CASE(
+	"Blocks above a unit's largest are used as several, and ones below its smallest are refused", "[synth][model]")
 {
 	need_configfs();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
@@ -285,7 +287,8 @@ TEST_CASE("Blocks above a unit's largest are used as several, and ones below its
 TEST_CASE("A unit's limits of size and of use are kept, and named", "[synth][model]")
 {
 	need_configfs();
-	UnitUnderTest under({{"min_buffer", "16384"}, {"max_buffer", "65536"}, {"overwrite", "0"}, {"granule", "8192"}});
+	UnitUnderTest under(
+		{{"min_buffer", "16384"}, {"max_buffer", "65536"}, {"overwrite", "0"}, {"granule", "8192"}});
 	KernelLog log;
 	Setup setup;
 
