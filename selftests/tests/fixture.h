@@ -31,7 +31,11 @@ constexpr std::size_t MiB = 1024 * KiB;
 struct Options {
 	std::string pmu = AUXPMU_SYNTH_NAME;
 	std::uint64_t bytes = 256 * MiB; /* for each output, in the tests of volume */
-	unsigned rounds = 10;            /* of what is done again and again */
+	/* In the tests of endurance: */
+	std::uint64_t rounds = 4;
+	std::uint64_t samples = 400;
+	std::uint64_t seed = 1;
+	std::string progress; /* a folder, or nothing */
 };
 Options &options();
 

@@ -171,7 +171,11 @@ int run(int argc, char **argv)
 		    Opt(options().pmu, "name")["--pmu"]("the PMU to test; " AUXPMU_SYNTH_NAME " unless told") |
 		    Opt(bytes, "bytes")["--bytes"](
 			    "trace to verify for each output in the tests of volume; K, M, G may follow") |
-		    Opt(options().rounds, "rounds")["--rounds"]("of what is done again and again"));
+		    Opt(options().rounds, "rounds")["--rounds"]("of each of the tests of endurance") |
+		    Opt(options().samples, "samples")["--samples"]("of trace to verify in the tests of endurance") |
+		    Opt(options().seed, "seed")["--seed"]("of what the tests of endurance do") |
+		    Opt(options().progress, "folder")["--progress"](
+			    "where the tests of endurance note how far they came, and go on from"));
 	if (session.applyCommandLine(argc, argv))
 		return exit_fail;
 	if (!bytes.empty()) {

@@ -65,6 +65,8 @@ public:
 	/* Records made so far: those asked for, and one for each time the event came to the CPU. */
 	std::uint64_t records() const;
 	void emit(std::uint64_t bytes);
+	/* Bytes were asked for otherwise. */
+	void count(std::uint64_t bytes) { emitted += bytes; }
 	/* Takes one sample at getppid and returns its trace. */
 	std::vector<std::byte> sample();
 
