@@ -77,13 +77,32 @@ struct auxpmu_needs {
 	struct auxpmu_window_rules rules;
 };
 
+/* Address filters of any hardware, at most. */
+#define AUXPMU_FILTERS_MAX	8
+
+/**
+ * struct auxpmu_range - an address filter
+ * @first: address
+ * @last: address, included; below @first: nothing is in the range now (its file is not mapped)
+ * @stop: tracing stops there until the next start; else only what is in such ranges is traced
+ */
+struct auxpmu_range {
+	u64 first;
+	u64 last;
+	bool stop;
+};
+
 /**
  * struct auxpmu_event - the framework's part of a perf event, at event->pmu_private
  * @needs: filled by &auxpmu_ops.event_init, constant afterwards
+ * @ranges: address filters in force; may change before any start, never between start and stop
+ * @nr_ranges: how many; none: everything is traced
  * @private: the backend's
  */
 struct auxpmu_event {
 	struct auxpmu_needs needs;
+	struct auxpmu_range ranges[AUXPMU_FILTERS_MAX];
+	unsigned int nr_ranges;
 	void *private;
 };
 
@@ -232,7 +251,8 @@ struct auxpmu_limits {
  * @attr_groups: sysfs attributes (format, caps, ...), or NULL
  * @unit_size: bytes of zeroed memory the framework keeps per CPU for the backend:
  *	auxpmu_session.unit
- * @nr_addr_filters: address filters of the hardware, 0 if none
+ * @nr_addr_filters: address filters of the hardware, at most AUXPMU_FILTERS_MAX; 0 if none
+ * @filters_stop: they can also stop the trace
  * @limits: of the hardware's buffers
  * @offset_heads: aux_head of an overwriting buffer is an offset, as consumers of a known PMU expect
  *	whose name this one bears, and not monotonic
@@ -243,6 +263,7 @@ struct auxpmu_desc {
 	const struct attribute_group **attr_groups;
 	size_t unit_size;
 	unsigned int nr_addr_filters;
+	bool filters_stop;
 	struct auxpmu_limits limits;
 	bool offset_heads;
 };

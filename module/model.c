@@ -140,6 +140,7 @@ NUMBER(spare, spare, ANY, 0, PAGE_SIZE);
 NUMBER(irq_delay, irq_delay, ANY, 0, SZ_1M);
 NUMBER(ram, ram, ANY, 2 * AUXPMU_RECORD_MIN, SZ_16M);
 NUMBER(rate, rate, ANY, 1, AUXPMU_SYNTH_RATE_MAX);
+NUMBER(filters, filters, ANY, 0, AUXPMU_FILTERS_MAX);
 NUMBER(granule, limits.granule, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(min_block, limits.min_block, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(max_block, limits.max_block, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
@@ -329,6 +330,7 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_irq_delay,
 	&unit_attr_ram,
 	&unit_attr_rate,
+	&unit_attr_filters,
 	&unit_attr_min_block,
 	&unit_attr_max_block,
 	&unit_attr_min_buffer,

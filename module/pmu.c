@@ -16,6 +16,7 @@
 #include "caps.h"
 #include "compat.h"
 #include "fault.h"
+#include "filter.h"
 #include "pmu.h"
 #include "sample.h"
 #include "session.h"
@@ -106,6 +107,8 @@ static void start(struct perf_event *event, int flags)
 		auxpmu_session_request(session, AUXPMU_REQ_RESUME);
 		return;
 	}
+	/* The core has stopped the event if they have changed. */
+	perf_event_addr_filters_sync(event);
 	auxpmu_session_request(session, AUXPMU_REQ_START);
 	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
 }
@@ -228,6 +231,8 @@ static const char *desc_wrong(const struct auxpmu_desc *desc)
 
 	if (!desc->name || !desc->name[0] || strchr(desc->name, '/'))
 		return "its name is empty or has a slash";
+	if (desc->nr_addr_filters > AUXPMU_FILTERS_MAX)
+		return "it has more than " __stringify(AUXPMU_FILTERS_MAX) " address filters";
 	if (limits_wrong(&desc->limits))
 		return limits_wrong(&desc->limits);
 	if (!ops)
@@ -327,6 +332,11 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	};
 	if (!pmu->pmu.attr_groups)
 		goto free;
+	if (desc->nr_addr_filters) {
+		pmu->pmu.addr_filters_validate = auxpmu_filter_validate(desc->nr_addr_filters,
+									desc->filters_stop);
+		pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
+	}
 	ret = sessions_make(pmu);
 	if (ret)
 		goto free;

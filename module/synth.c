@@ -103,6 +103,7 @@ static void write_record(struct synth_stream *stream, void *data, enum auxpmu_re
 		.seq = stream->seq++,
 		.time = local_clock(),
 		.seed = stream->seed,
+		.ip = stream->step++ % AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK,
 	};
 	seal(record);
 	if (stream->pattern == AUXPMU_SYNTH_COUNTER)
@@ -231,6 +232,7 @@ static u64 write_some(struct synth_unit *unit, u64 bytes)
 	bytes = min(bytes, served_at(session) - reached(unit));
 	if (unit->position >= stop) {
 		stream->seq += bytes / stream->record;
+		stream->step += bytes / stream->record;
 		unit->lost += bytes;
 		return bytes;
 	}
@@ -246,13 +248,91 @@ static bool interrupting(const struct synth_unit *unit)
 	return reached(unit) >= served_at(unit->session);
 }
 
+/* Filters. */
+
+enum verdict { TRACED, LEFT_OUT, STOPS };
+
+static enum verdict judge(const struct auxpmu_event *aux, u64 address)
+{
+	bool only = false, inside = false;
+	unsigned int n;
+
+	for (n = 0; n < aux->nr_ranges; n++) {
+		const struct auxpmu_range *range = &aux->ranges[n];
+		bool within = range->first <= address && address <= range->last;
+
+		if (range->stop && within)
+			return STOPS;
+		if (!range->stop) {
+			only = true;
+			inside |= within;
+		}
+	}
+	return inside || !only ? TRACED : LEFT_OUT;
+}
+
+static u64 address_at(const struct synth_stream *stream, u64 step)
+{
+	return stream->program + step % AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK;
+}
+
+/*
+ * Execute up to @bytes of the program, in records, as far as it is all traced or all not.  Returns
+ * how far that is; *@trace says which.
+ */
+static u64 run_program(struct synth_unit *unit, u64 bytes, bool *trace)
+{
+	const struct auxpmu_event *aux = auxpmu_session_event(unit->session);
+	const struct synth_stream *stream = synth_stream_of(unit->session);
+	u64 step = stream->step;
+	enum verdict first = judge(aux, address_at(stream, step));
+	u64 done = stream->record;
+
+	if (first == STOPS)
+		unit->halted = true;
+	*trace = first == TRACED && !unit->halted;
+	if (unit->halted)
+		return bytes;
+	while (done < bytes && judge(aux, address_at(stream, ++step)) == first)
+		done += stream->record;
+	return done;
+}
+
+/*
+ * Step over what the filters leave out.  Returns how much that was; *@next is what may be written
+ * then.
+ */
+static u64 skip_filtered(struct synth_unit *unit, u64 bytes, u64 *next)
+{
+	struct synth_stream *stream = synth_stream_of(unit->session);
+	bool trace = true;
+	u64 run;
+
+	*next = bytes;
+	if (!auxpmu_session_event(unit->session)->nr_ranges)
+		return 0;
+	run = run_program(unit, bytes, &trace);
+	if (trace) {
+		*next = run;
+		return 0;
+	}
+	stream->step += run / stream->record;
+	*next = 0;
+	return run;
+}
+
 u64 synth_write(struct synth_unit *unit, u64 bytes)
 {
 	struct auxpmu_session *session = unit->session;
 	u64 left = bytes;
 
 	while (left && auxpmu_session_armed(session)) {
-		left -= write_some(unit, left);
+		u64 next;
+
+		left -= skip_filtered(unit, left, &next);
+		if (!next)
+			continue;
+		left -= write_some(unit, next);
 		if (interrupting(unit))
 			auxpmu_session_turn(session);
 	}
@@ -330,6 +410,8 @@ static int synth_arm(struct auxpmu_session *session)
 	unit->lost = 0;
 	unit->late = lateness(session);
 	if (session->starting) {
+		unit->halted = false;
+		/* A block like any other, but that the filters do not apply to it. */
 		write_record(stream, memory_at(unit, &length), AUXPMU_RECORD_START);
 		unit->position += stream->record;
 	}
@@ -386,8 +468,6 @@ static const char *config_wrong(const struct perf_event_attr *attr, const struct
 		return "config has bits outside the fields in sysfs format/";
 	if (attr->config1 & ~SYNTH_CONFIG1)
 		return "config1 has bits outside the fields in sysfs format/";
-	if (attr->config2)
-		return "config2 is not 0";
 	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
 		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
 	if (output > AUXPMU_SYNTH_COPY)
@@ -473,6 +553,7 @@ static void make_stream(struct synth_stream *stream, const struct perf_event *ev
 	if (event->parent)
 		stream->parent = ((struct synth_stream *)auxpmu_event(event->parent)->private)->id;
 	stream->seed = FIELD_GET(SYNTH_CONFIG1, event->attr.config1);
+	stream->program = event->attr.config2;
 	stream->record = record_of(event);
 	stream->rate = rate << 10;
 	stream->pattern = FIELD_GET(SYNTH_FIELD(PATTERN), config);
@@ -576,6 +657,7 @@ SYNTH_FORMAT(pattern, PATTERN, "config");
 SYNTH_FORMAT(pages, PAGES, "config");
 PMU_FORMAT_ATTR(manual, "config:" __stringify(AUXPMU_SYNTH_MANUAL_LO));
 SYNTH_FORMAT(seed, SEED, "config1");
+SYNTH_FORMAT(program, PROGRAM, "config2");
 
 static struct attribute *format_attrs[] = {
 	&format_attr_rate.attr,
@@ -585,6 +667,7 @@ static struct attribute *format_attrs[] = {
 	&format_attr_pages.attr,
 	&format_attr_manual.attr,
 	&format_attr_seed.attr,
+	&format_attr_program.attr,
 	NULL
 };
 
@@ -608,6 +691,7 @@ const struct synth_model synth_default_model = {
 	.end_align = 1,
 	.ram = 64u << 10,
 	.rate = AUXPMU_SYNTH_RATE_DEFAULT,
+	.filters = 4,
 };
 
 const char *synth_model_wrong(const struct synth_model *model)
@@ -642,6 +726,8 @@ struct synth *synth_make(const struct synth_model *model)
 		.ops = &synth_ops,
 		.attr_groups = synth->guise ? synth->guise->groups : synth_groups,
 		.unit_size = sizeof(struct synth_unit),
+		.nr_addr_filters = synth->guise ? 0 : model->filters,
+		.filters_stop = true,
 		.limits = model->limits,
 		.offset_heads = synth->guise && synth->guise->offset_heads,
 	};

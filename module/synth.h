@@ -34,6 +34,7 @@
  * @irq_delay: bytes it writes between reaching its interrupt and being stopped by it
  * @ram: bytes of trace RAM per CPU of a unit that copies; it interrupts when half full
  * @rate: KiB per millisecond of an event that does not say
+ * @filters: address filters it has
  * @limits: of its buffers
  */
 struct synth_model {
@@ -46,6 +47,7 @@ struct synth_model {
 	u64 irq_delay;
 	u64 ram;
 	u64 rate;
+	u64 filters;
 	struct auxpmu_limits limits;
 };
 
@@ -91,6 +93,8 @@ struct synth_stream {
 	u64 id;
 	u64 parent;
 	u64 seq;
+	u64 program;		/* its address */
+	u64 step;		/* blocks executed */
 	u32 seed;
 	u32 record;		/* bytes */
 	u32 rate;		/* bytes per tick */
@@ -105,6 +109,7 @@ struct synth_unit {
 	u64 position;		/* next byte; for a unit that copies, bytes in @ram */
 	u64 lost;		/* bytes it had nowhere to write, since it was armed */
 	u64 late;		/* bytes the interrupt comes later this once */
+	bool halted;		/* by a filter that stops */
 	u64 credit;		/* bytes the timer still owes */
 	u8 *ram;
 };

@@ -60,6 +60,10 @@
 #define AUXPMU_SYNTH_SEED_LO		0
 #define AUXPMU_SYNTH_SEED_HI		31
 
+/* attr.config2: address of the program that is traced, see struct auxpmu_record; any value. */
+#define AUXPMU_SYNTH_PROGRAM_LO		0
+#define AUXPMU_SYNTH_PROGRAM_HI		63
+
 enum auxpmu_synth_output {
 	/* Anywhere in the buffer; stops and interrupts at region ends only, as ToPA does. */
 	AUXPMU_SYNTH_SCATTER = 0,
@@ -92,6 +96,11 @@ enum auxpmu_synth_pages {
  * CRC-32 of IEEE 802.3 (zlib's crc32()) over the header bytes in front of it. The payload needs no
  * checksum, since each word follows from the header.
  *
+ * What is traced is a program of AUXPMU_PROGRAM_BLOCKS blocks, each AUXPMU_PROGRAM_BLOCK bytes, at
+ * the address in attr.config2. It runs through them one after the other, round and round; each
+ * block executed is one record, whose "ip" says which, unless address filters leave it out. A
+ * stream begins at block 0.
+ *
  * Where the unit had to step over bytes (a window must start aligned, a chunk has no room for one
  * more record) the bytes stepped over are zero up to the next multiple of 64 and then one record of
  * kind AUXPMU_RECORD_PAD that covers the rest: its size is any multiple of 64, its seq is 0 and
@@ -100,6 +109,9 @@ enum auxpmu_synth_pages {
 #define AUXPMU_RECORD_MAGIC	0x4d505841u	/* "AXPM" in memory on a little-endian machine */
 #define AUXPMU_RECORD_MIN	64u
 #define AUXPMU_RECORD_MAX	4096u
+
+#define AUXPMU_PROGRAM_BLOCK	16u
+#define AUXPMU_PROGRAM_BLOCKS	256u
 
 enum auxpmu_record_kind {
 	AUXPMU_RECORD_START = 1,	/* first of a start..stop; its payload is as for DATA */
@@ -118,7 +130,8 @@ struct auxpmu_record {
 	__u64 seq;
 	__u64 time;		/* ns, the kernel's local_clock(): monotonic on one CPU */
 	__u32 seed;		/* attr.config1 */
-	__u32 reserved[2];	/* zero */
+	__u32 ip;		/* of what was traced: offset in the program */
+	__u32 reserved;		/* zero */
 	__u32 crc;
 };
 

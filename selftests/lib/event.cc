@@ -227,6 +227,22 @@ Result<void> Event::resume_output() const noexcept
 	return {};
 }
 
+Result<void> Event::set_filter(const std::string &filters) const
+{
+	if (::ioctl(fd(), PERF_EVENT_IOC_SET_FILTER, filters.c_str())) {
+		int code = errno;
+
+		return Error{code,
+			std::format("PERF_EVENT_IOC_SET_FILTER \"{}\": {}: {}", filters, errno_text(code),
+				code == EOPNOTSUPP
+					? "the PMU has fewer filters (nr_addr_filters in its sysfs folder), not this "
+					  "kind, or the event follows no task and so no file can be mapped"
+					: "the PMU has none, it is not written as in perf-record(1), or its addresses "
+					  "are not the kernel's, though no file is named")};
+	}
+	return {};
+}
+
 Result<void> Event::set_output(const Event &target) const
 {
 	if (::ioctl(fd(), PERF_EVENT_IOC_SET_OUTPUT, target.fd())) {

@@ -50,6 +50,11 @@ public:
 	 */
 	Result<void> pause_output() const noexcept;
 	Result<void> resume_output() const noexcept;
+	/*
+	 * PERF_EVENT_IOC_SET_FILTER: address filters, as perf record --filter has them: "filter 0x1000/0x80@/bin/ls", "stop
+	 * 0xffffffff81000000/16", several with commas.
+	 */
+	Result<void> set_filter(const std::string &filters) const;
 	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target, which lends it. */
 	Result<void> set_output(const Event &target) const;
 

@@ -171,8 +171,8 @@ bool TraceVerifier::header(const auxpmu_record &record, const std::byte *bytes) 
 	if (std::uint32_t crc = header_crc(bytes); record.crc != crc) [[unlikely]]
 		return fail(std::format("CRC of the header is {:#010x}, expected {:#010x} (as it reads: {})",
 			record.crc + 0, crc, name(record)));
-	if (record.reserved[0] || record.reserved[1]) [[unlikely]]
-		return fail(std::format("reserved words are not zero in {}", name(record)));
+	if (record.reserved) [[unlikely]]
+		return fail(std::format("the reserved word is not zero in {}", name(record)));
 	if (record.kind == AUXPMU_RECORD_PAD) {
 		if (record.size < header_size || record.size % AUXPMU_RECORD_MIN || record.seq) [[unlikely]]
 			return fail(
@@ -285,6 +285,9 @@ bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
 		return fail(std::format("time goes back on CPU {} from {} to {} ns in {}", record.cpu + 0,
 			newest_time[record.cpu], record.time + 0, name(record)));
 	newest_time[record.cpu] = record.time;
+	if (!program(record)) [[unlikely]]
+		return false;
+	stream->newest_ip = record.ip;
 	stream->next_seq = record.seq + 1;
 	stream->records++;
 	stream->bytes += record.size;
@@ -292,6 +295,39 @@ bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
 	sums.records++;
 	sums.record_bytes += record.size;
 	sums.starts += record.kind == AUXPMU_RECORD_START;
+	return true;
+}
+
+/* Between two records of a start..stop without a gap lie only blocks that filters leave out. */
+bool TraceVerifier::filtered_program(const auxpmu_record &record, std::uint32_t newest_ip) noexcept
+{
+	const Program &blocks = *expected.program;
+	std::size_t block = newest_ip / AUXPMU_PROGRAM_BLOCK;
+	const std::size_t here = record.ip / AUXPMU_PROGRAM_BLOCK;
+
+	if (blocks[here] != Block::traced)
+		return fail(std::format("ip {:#x} is not to be traced, in {}", record.ip + 0, name(record)));
+	do {
+		block = (block + 1) % AUXPMU_PROGRAM_BLOCKS;
+		if (block != here && blocks[block] != Block::left_out)
+			return fail(std::format("ip {:#x} follows {:#x}, but {:#x} {}, in {}", record.ip + 0, newest_ip,
+				block * AUXPMU_PROGRAM_BLOCK,
+				blocks[block] == Block::stops ? "stops the trace" : "is to be traced", name(record)));
+	} while (block != here);
+	return true;
+}
+
+/* Is that what the program executes next?  To be asked before the stream's newest_ip is set. */
+bool TraceVerifier::program(const auxpmu_record &record) noexcept
+{
+	if (record.ip % AUXPMU_PROGRAM_BLOCK || record.ip >= AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK) [[unlikely]]
+		return fail(std::format("ip {:#x} is no block of the program, in {}", record.ip + 0, name(record)));
+	if (expected.program) [[unlikely]]
+		return record.kind == AUXPMU_RECORD_START || record.seq != current->next_seq ||
+		       filtered_program(record, current->newest_ip);
+	if (record.ip != record.seq % AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK) [[unlikely]]
+		return fail(std::format(
+			"ip is {:#x}, but without filters record n is of block n, in {}", record.ip + 0, name(record)));
 	return true;
 }
 

@@ -27,15 +27,20 @@
 namespace auxpmu
 {
 
+/* What address filters make of a block of the program. */
+enum class Block : std::uint8_t { traced, left_out, stops };
+using Program = std::array<Block, AUXPMU_PROGRAM_BLOCKS>;
+
 /* What a trace has to look like; what is left empty is not asked for. */
 struct TraceExpectation {
 	std::optional<std::uint32_t> record_size; /* bytes */
 	std::optional<std::uint16_t> pattern;     /* enum auxpmu_synth_pattern */
 	std::optional<std::uint32_t> seed;
 	std::optional<std::uint32_t> cpu;
-	bool gaps_allowed = false; /* lost records are counted instead of being an error */
-	bool any_first = false;    /* a stream may begin with any sequence number, not only 0 */
-	std::size_t streams = 64;  /* more than that many are an error */
+	std::optional<Program> program; /* all of it is traced unless told */
+	bool gaps_allowed = false;      /* lost records are counted instead of being an error */
+	bool any_first = false;         /* a stream may begin with any sequence number, not only 0 */
+	std::size_t streams = 64;       /* more than that many are an error */
 };
 
 /* What has been verified of one stream. */
@@ -50,6 +55,7 @@ struct TraceStream {
 	std::uint64_t bytes = 0;
 	std::uint32_t record_size = 0;
 	std::uint32_t seed = 0;
+	std::uint32_t newest_ip = 0;
 	std::uint16_t pattern = 0;
 };
 
@@ -105,6 +111,8 @@ private:
 	bool record(const std::byte *bytes) noexcept;
 	bool payload(const auxpmu_record &record, const std::byte *bytes) noexcept;
 	bool sequence(const auxpmu_record &record) noexcept;
+	bool program(const auxpmu_record &record) noexcept;
+	bool filtered_program(const auxpmu_record &record, std::uint32_t newest_ip) noexcept;
 	bool zeros(std::span<const std::byte> bytes, const char *what) noexcept;
 	TraceStream *stream_of(const auxpmu_record &record) noexcept;
 	std::string name(const auxpmu_record &record) const;

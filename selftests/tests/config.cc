@@ -101,16 +101,18 @@ TEST_CASE("Every bit of config and config1 outside the fields, and every value t
 		auto event = Event::open(attr, Target::on_cpu(0));
 		return !event && event.error().code == EINVAL;
 	};
-	std::uint64_t known = 0, known1 = 0;
+	std::uint64_t words[3] = {};
 	for (const auto &[name, field] : pmu().format())
-		(field.word ? known1 : known) |= field.place(field.limit());
+		words[field.word] |= field.place(field.limit());
+	const auto [known, known1, known2] = words;
+	CHECK(known2 == ~std::uint64_t{0}); /* any address may be the program's */
 	for (unsigned bit = 0; bit < 64; bit++) {
 		CAPTURE(bit);
 		if (!(known & std::uint64_t{1} << bit))
 			CHECK(refused(std::uint64_t{1} << bit, 0, 0));
 		if (!(known1 & std::uint64_t{1} << bit))
 			CHECK(refused(0, std::uint64_t{1} << bit, 0));
-		CHECK(refused(0, 0, std::uint64_t{1} << bit));
+		CHECK_FALSE(refused(0, 0, std::uint64_t{1} << bit));
 	}
 	CHECK(refused(3ull << AUXPMU_SYNTH_OUTPUT_LO, 0, 0));
 	CHECK(refused(7ull << AUXPMU_SYNTH_RECORD_LO, 0, 0));
@@ -154,6 +156,7 @@ TEST_CASE("The uapi header and sysfs format/ say the same", "[synth][config]")
 		     Field{"pages", 0, AUXPMU_SYNTH_PAGES_LO, AUXPMU_SYNTH_PAGES_HI},
 		     Field{"manual", 0, AUXPMU_SYNTH_MANUAL_LO, AUXPMU_SYNTH_MANUAL_HI},
 		     Field{"seed", 1, AUXPMU_SYNTH_SEED_LO, AUXPMU_SYNTH_SEED_HI},
+		     Field{"program", 2, AUXPMU_SYNTH_PROGRAM_LO, AUXPMU_SYNTH_PROGRAM_HI},
 	     }) {
 		CAPTURE(want.name);
 		auto found = pmu().format().find(want.name);
@@ -164,7 +167,7 @@ TEST_CASE("The uapi header and sysfs format/ say the same", "[synth][config]")
 		CHECK(found->second.ranges[0].highest == want.high);
 	}
 	CHECK(pmu().monotonic_aux_head());
-	CHECK(pmu().format().size() == 7);
+	CHECK(pmu().format().size() == 8);
 }
 
 TEST_CASE("With perf_event_paranoid 2 a user traces own threads, and gets whole and verified trace", "[synth][config]")

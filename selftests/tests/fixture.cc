@@ -91,6 +91,7 @@ perf_event_attr make_attr(const Setup &setup)
 	attr.inherit = setup.inherit;
 	attr.enable_on_exec = setup.enable_on_exec;
 	attr.exclude_kernel = setup.exclude_kernel;
+	attr.mmap = setup.mappings;
 	if (!synthetic())
 		return attr;
 	pmu().set(attr, "output", setup.output).value();
@@ -98,6 +99,7 @@ perf_event_attr make_attr(const Setup &setup)
 	pmu().set(attr, "pattern", setup.pattern).value();
 	pmu().set(attr, "pages", setup.pages).value();
 	pmu().set(attr, "seed", setup.seed).value();
+	pmu().set(attr, "program", setup.program).value();
 	pmu().set(attr, "manual", setup.manual).value();
 	pmu().set(attr, "rate", setup.rate).value();
 	return attr;

@@ -57,12 +57,14 @@ struct Setup {
 	bool inherit = false;
 	bool enable_on_exec = false;
 	bool exclude_kernel = false;
+	bool mappings = false; /* are they recorded? */
 	/* Of the synthetic PMU only: */
 	unsigned output = AUXPMU_SYNTH_SCATTER;
 	std::uint32_t record = 64; /* bytes */
 	unsigned pattern = AUXPMU_SYNTH_COUNTER;
 	unsigned pages = AUXPMU_SYNTH_PAGES_LARGE;
 	std::uint32_t seed = 0x5eed;
+	std::uint64_t program = 0; /* its address */
 	bool manual = true;
 	unsigned rate = 0;
 };

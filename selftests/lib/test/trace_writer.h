@@ -55,6 +55,7 @@ struct TraceWriter {
 		record.stream = stream;
 		record.parent = parent;
 		record.seq = seq++;
+		record.ip = static_cast<std::uint32_t>(record.seq % 256 * 16);
 		record.time = time++;
 		record.seed = seed;
 		record.crc = plain_crc(&record, 60);
