@@ -28,7 +28,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	1
+#define AUXPMU_OPS_VERSION	2
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -63,7 +63,8 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  * @pages: what pages it needs
  * @fallback: with @pages HALF or WHOLE: take what there is instead of refusing the buffer
  * @regions: the unit stops and interrupts only at region ends; the framework sets @rules.granule to
- *	max(page, buffer / 16), so that a free window practically always holds a region end
+ *	the limits' granule, or to max(page, buffer / 16), so that a free window practically always
+ *	holds a region end
  * @map: map the buffer into kernel virtual memory as one piece, at auxpmu_buffer.base
  * @rules: of the unit's windows
  */
@@ -203,6 +204,28 @@ struct auxpmu_ops {
 };
 
 /**
+ * struct auxpmu_limits - what the hardware can do, whatever the event
+ * @min_block: bytes of the smallest physically contiguous block it takes; a buffer that has smaller
+ *	ones is refused
+ * @max_block: bytes of the largest block it takes; larger ones are used as several
+ * @min_buffer: bytes of the smallest buffer
+ * @max_buffer: bytes of the largest
+ * @granule: bytes of the regions of a unit that stops at region ends only
+ * @no_overwrite: it cannot write round and round without being stopped: no flight recorder
+ *
+ * Sizes are powers of two, blocks and @granule at least a page; 0 means no limit.  User space sees
+ * them in sysfs caps/.
+ */
+struct auxpmu_limits {
+	u64 min_block;
+	u64 max_block;
+	u64 min_buffer;
+	u64 max_buffer;
+	u64 granule;
+	bool no_overwrite;
+};
+
+/**
  * struct auxpmu_desc - a PMU as its backend describes it
  * @name: under /sys/bus/event_source/devices; not yet taken
  * @ops: what it does
@@ -210,6 +233,9 @@ struct auxpmu_ops {
  * @unit_size: bytes of zeroed memory the framework keeps per CPU for the backend:
  *	auxpmu_session.unit
  * @nr_addr_filters: address filters of the hardware, 0 if none
+ * @limits: of the hardware's buffers
+ * @offset_heads: aux_head of an overwriting buffer is an offset, as consumers of a known PMU expect
+ *	whose name this one bears, and not monotonic
  */
 struct auxpmu_desc {
 	const char *name;
@@ -217,6 +243,8 @@ struct auxpmu_desc {
 	const struct attribute_group **attr_groups;
 	size_t unit_size;
 	unsigned int nr_addr_filters;
+	struct auxpmu_limits limits;
+	bool offset_heads;
 };
 
 /**
@@ -331,6 +359,16 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
  * it safe. May sleep.
  */
 void auxpmu_unregister(struct auxpmu *pmu);
+
+/**
+ * auxpmu_try_unregister() - take a PMU away while the module stays
+ * @pmu: from auxpmu_register()
+ *
+ * For units that come and go.  May sleep.
+ *
+ * Return: 0, and @pmu is gone; -EBUSY while events or buffers of it live: nothing has changed then.
+ */
+int auxpmu_try_unregister(struct auxpmu *pmu);
 
 /**
  * auxpmu_interrupt() - the unit of this CPU interrupted

@@ -10,6 +10,7 @@
 
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
@@ -20,6 +21,7 @@
 
 #include "buffer.h"
 #include "compat.h"
+#include "fault.h"
 #include "pmu.h"
 
 /* Every live buffer of every PMU, by the ring it hangs on. */
@@ -40,10 +42,13 @@ struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event)
 	return NULL;
 }
 
-static bool pages_suit(const struct auxpmu_chunks *chunks, const struct auxpmu_needs *needs)
+static bool pages_suit(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
 {
+	const struct auxpmu_chunks *chunks = &buffer->chunks;
 	u64 smallest = (u64)PAGE_SIZE << chunks->order;
 
+	if (smallest < buffer->pmu->desc->limits.min_block)
+		return false;
 	if (needs->fallback)
 		return true;
 	if (needs->pages == AUXPMU_PAGES_HALF)
@@ -51,20 +56,21 @@ static bool pages_suit(const struct auxpmu_chunks *chunks, const struct auxpmu_n
 	return needs->pages != AUXPMU_PAGES_WHOLE || chunks->nr == 1;
 }
 
-static void make_rules(const struct auxpmu_chunks *chunks, const struct auxpmu_needs *needs,
+static void make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
 		       struct auxpmu_window_rules *rules)
 {
 	*rules = needs->rules;
 	rules->contiguous = needs->output == AUXPMU_WINDOW;
 	if (needs->regions)
-		rules->granule = max_t(u64, PAGE_SIZE, auxpmu_chunks_bytes(chunks) / 16);
+		rules->granule = buffer->pmu->desc->limits.granule ?:
+				 max_t(u64, PAGE_SIZE, buffer->size / 16);
 }
 
 bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
 			 struct auxpmu_window_rules *rules)
 {
-	make_rules(&buffer->chunks, needs, rules);
-	return pages_suit(&buffer->chunks, needs) && (buffer->base || !needs->map) &&
+	make_rules(buffer, needs, rules);
+	return pages_suit(buffer, needs) && (buffer->base || !needs->map) &&
 	       !auxpmu_window_rules_valid(rules, &buffer->chunks);
 }
 
@@ -78,23 +84,53 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
+/* What the blocks of a buffer are asked of, and the largest order the unit takes. */
+struct blocks {
+	void **pages;
+	unsigned int cap;
+};
+
 /* rb_alloc_aux() notes the order of a large block on its first page. */
-static unsigned int block_order(const void *ctx, u32 page)
+static unsigned int block_order(const struct blocks *blocks, u32 page)
 {
-	void *const *pages = ctx;
-	struct page *p = virt_to_page(pages[page]);
+	struct page *p = virt_to_page(blocks->pages[page]);
 
 	return PagePrivate(p) ? page_private(p) : 0;
 }
 
-static unsigned int single_page(const void *ctx, u32 page)
+/* Does @page lie in a block of @order, which begins where its frame number says? */
+static bool in_block(const struct blocks *blocks, u32 page, unsigned int order)
 {
-	return 0;
+	u32 before = page_to_pfn(virt_to_page(blocks->pages[page])) & ((1u << order) - 1);
+
+	return before <= page && block_order(blocks, page - before) == order &&
+	       blocks->pages[page - before] + ((size_t)before << PAGE_SHIFT) == blocks->pages[page];
+}
+
+/* The order of the piece that begins at @page, when blocks above the cap count as several. */
+static unsigned int piece_order(const void *ctx, u32 page)
+{
+	const struct blocks *blocks = ctx;
+	unsigned int order = block_order(blocks, page);
+
+	for (; order <= AUXPMU_LARGEST_ORDER; order++)
+		if (order >= blocks->cap && in_block(blocks, page, order))
+			return blocks->cap;
+	return min(block_order(blocks, page), blocks->cap);
+}
+
+static unsigned int largest_order(const struct auxpmu_buffer *buffer, enum auxpmu_pages wish)
+{
+	u64 block = buffer->pmu->desc->limits.max_block;
+
+	if (wish == AUXPMU_PAGES_ANY || auxpmu_fault(buffer->pmu, AUXPMU_FAULT_ORDERS))
+		return 0;
+	return block ? ilog2(block) - PAGE_SHIFT : AUXPMU_LARGEST_ORDER;
 }
 
 static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
 {
-	auxpmu_order_fn order = wish == AUXPMU_PAGES_ANY ? single_page : block_order;
+	struct blocks blocks = { .pages = buffer->pages, .cap = largest_order(buffer, wish) };
 	struct auxpmu_chunks *chunks = &buffer->chunks;
 	bool alike;
 	u32 *first;
@@ -102,14 +138,14 @@ static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pa
 
 	chunks->nr_pages = nr_pages;
 	chunks->page_shift = PAGE_SHIFT;
-	ret = auxpmu_chunks_scan(chunks, order, buffer->pages, &alike);
+	ret = auxpmu_chunks_scan(chunks, piece_order, &blocks, &alike);
 	if (ret || alike)
 		return ret;
 
 	first = kvmalloc_array(chunks->nr, sizeof(*first), GFP_KERNEL);
 	if (!first)
 		return -ENOMEM;
-	auxpmu_chunks_fill(chunks, first, order, buffer->pages);
+	auxpmu_chunks_fill(chunks, first, piece_order, &blocks);
 	return 0;
 }
 
@@ -129,18 +165,49 @@ static int map_memory(struct auxpmu_buffer *buffer)
 	return buffer->base ? 0 : -ENOMEM;
 }
 
+/* Is the buffer one the hardware can use at all? */
+static int check_limits(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer)
+{
+	const struct auxpmu_limits *limits = &pmu->desc->limits;
+
+	if (buffer->overwrite && limits->no_overwrite) {
+		auxpmu_notice(pmu,
+			      "AUX buffer refused: the unit cannot overwrite; map it writable");
+		return -EOPNOTSUPP;
+	}
+	if (buffer->size < limits->min_buffer ||
+	    (limits->max_buffer && buffer->size > limits->max_buffer)) {
+		auxpmu_notice(pmu,
+			      "AUX buffer of %llu KiB refused: the unit takes %llu to %llu (0: any) KiB",
+			      buffer->size >> 10, limits->min_buffer >> 10,
+			      limits->max_buffer >> 10);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static u64 block_wanted(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
+{
+	u64 block = buffer->pmu->desc->limits.min_block;
+
+	if (needs->pages == AUXPMU_PAGES_WHOLE)
+		block = max(block, buffer->size);
+	if (needs->pages == AUXPMU_PAGES_HALF)
+		block = max(block, buffer->size / 2);
+	return block;
+}
+
 /* Are the pages what @needs demands?  If not, say what was wanted, what was had, and what helps. */
 static int check_pages(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer,
 		       const struct auxpmu_needs *needs)
 {
-	bool whole = needs->pages == AUXPMU_PAGES_WHOLE;
-	u64 block = whole ? buffer->size : buffer->size / 2;
+	u64 block = block_wanted(buffer, needs);
 
-	if (pages_suit(&buffer->chunks, needs))
+	if (pages_suit(buffer, needs))
 		return 0;
 	auxpmu_notice(pmu, "AUX buffer of %llu KiB refused: it has to be of blocks of %llu KiB (order %d), the allocator gave blocks down to order %u; use a smaller buffer, compact memory%s",
 		      buffer->size >> 10, block >> 10, get_order(block), buffer->chunks.order,
-		      whole && !buffer->overwrite ?
+		      block == buffer->size && !buffer->overwrite ?
 		      ", or set aux_watermark to the size of the buffer" : "");
 	return -ENOMEM;
 }
@@ -151,7 +218,7 @@ static int check_rules(const struct auxpmu *pmu, const struct auxpmu_buffer *buf
 	struct auxpmu_window_rules rules;
 	const char *wrong;
 
-	make_rules(&buffer->chunks, needs, &rules);
+	make_rules(buffer, needs, &rules);
 	wrong = auxpmu_window_rules_valid(&rules, &buffer->chunks);
 	if (!wrong)
 		return 0;
@@ -173,7 +240,9 @@ static int buffer_make(struct auxpmu_buffer *buffer, struct perf_event *event, i
 	const struct auxpmu *pmu = buffer->pmu;
 	int ret;
 
-	ret = map_chunks(buffer, nr_pages, needs->pages);
+	ret = check_limits(pmu, buffer);
+	if (!ret)
+		ret = map_chunks(buffer, nr_pages, needs->pages);
 	if (!ret)
 		ret = check_pages(pmu, buffer, needs);
 	if (!ret)
@@ -197,9 +266,13 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	struct auxpmu *pmu = auxpmu_of(event);
 	struct auxpmu_buffer *buffer;
 
-	buffer = kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
-	if (!buffer)
+	/* Cannot fail: the event that is being mapped is there. */
+	if (!auxpmu_get(pmu))
 		return NULL;
+	buffer = auxpmu_fault(pmu, AUXPMU_FAULT_SETUP) ?
+		 NULL : kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
+	if (!buffer)
+		goto put;
 	buffer->pmu = pmu;
 	buffer->pages = pages;
 	buffer->size = (u64)nr_pages << PAGE_SHIFT;
@@ -207,7 +280,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	buffer->rb = READ_ONCE(event->rb);
 	if (buffer_make(buffer, event, nr_pages)) {
 		kfree(buffer);
-		return NULL;
+		goto put;
 	}
 
 	/* The event that is being mapped pins both; from now on the buffer does, too. */
@@ -218,26 +291,32 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	hash_add_rcu(buffers, &buffer->node, (unsigned long)buffer->rb);
 	spin_unlock(&buffers_lock);
 	return buffer;
+
+put:
+	auxpmu_put(pmu);
+	return NULL;
 }
 
 void auxpmu_buffer_free(void *aux)
 {
 	struct auxpmu_buffer *buffer = aux;
-	struct module *owner = buffer->pmu->owner;
+	struct auxpmu *pmu = buffer->pmu;
+	struct module *owner = pmu->owner;
 
 	spin_lock(&buffers_lock);
 	hash_del_rcu(&buffer->node);
 	spin_unlock(&buffers_lock);
 
-	if (buffer->pmu->ops->buffer_fini)
-		buffer->pmu->ops->buffer_fini(buffer);
+	if (pmu->ops->buffer_fini)
+		pmu->ops->buffer_fini(buffer);
 	buffer_undo(buffer);
 	kfree_rcu(buffer, rcu);
 
 	/*
-	 * From here on the modules may go; auxpmu_exit() waits until nobody is left in this
-	 * function.
+	 * From here on the PMU and the modules may go; auxpmu_try_unregister() waits until nobody
+	 * is left in this function.
 	 */
+	auxpmu_put(pmu);
 	module_put(owner);
 	module_put(THIS_MODULE);
 }

@@ -12,6 +12,7 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/mmzone.h>
 #include <linux/perf_event.h>
 
 #include "features.h"
@@ -26,6 +27,13 @@
 /* Without the capability (up to 6.9 or so) the core hands out large blocks to everybody. */
 #ifndef PERF_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
+#endif
+
+/* The order of the largest block the page allocator has; MAX_ORDER was one more up to 6.3. */
+#ifdef MAX_PAGE_ORDER
+#define AUXPMU_LARGEST_ORDER	MAX_PAGE_ORDER
+#else
+#define AUXPMU_LARGEST_ORDER	(MAX_ORDER - 1)
 #endif
 
 /* aux_pause and aux_resume: 6.13 and newer, and Debian's 6.12. */

@@ -16,12 +16,22 @@ static int __init auxpmu_init(void)
 	auxpmu_sample_init();
 	ret = auxpmu_synth_init();
 	if (ret)
-		auxpmu_debugfs_exit();
+		goto debugfs;
+	ret = auxpmu_model_init();
+	if (ret)
+		goto synth;
+	return 0;
+
+synth:
+	auxpmu_synth_exit();
+debugfs:
+	auxpmu_debugfs_exit();
 	return ret;
 }
 
 static void __exit auxpmu_exit(void)
 {
+	auxpmu_model_exit();
 	auxpmu_synth_exit();
 	auxpmu_debugfs_exit();
 }

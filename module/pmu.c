@@ -8,11 +8,14 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/err.h>
+#include <linux/log2.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
 #include "buffer.h"
+#include "caps.h"
 #include "compat.h"
+#include "fault.h"
 #include "pmu.h"
 #include "sample.h"
 #include "session.h"
@@ -27,6 +30,7 @@ static void event_destroy(struct perf_event *event)
 		pmu->ops->event_destroy(event, aux);
 	event->pmu_private = NULL;
 	kfree(aux);
+	auxpmu_put(pmu);
 }
 
 static int event_init(struct perf_event *event)
@@ -49,9 +53,13 @@ static int event_init(struct perf_event *event)
 		return -EINVAL;
 	}
 
+	if (!auxpmu_get(pmu))
+		return -ENODEV;
 	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
-	if (!aux)
-		return -ENOMEM;
+	if (!aux) {
+		ret = -ENOMEM;
+		goto put;
+	}
 	aux->needs.rules.start_align = 1;
 	aux->needs.rules.end_align = 1;
 	aux->needs.rules.unit = 1;
@@ -74,6 +82,8 @@ destroy:
 free:
 	event->pmu_private = NULL;
 	kfree(aux);
+put:
+	auxpmu_put(pmu);
 	return ret;
 }
 
@@ -162,7 +172,10 @@ static int add(struct perf_event *event, int flags)
 	}
 	atomic_set(&session->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
 	session->event = event;
-	ret = ops->add ? ops->add(session) : 0;
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_ADD))
+		ret = -EIO;
+	else
+		ret = ops->add ? ops->add(session) : 0;
 	if (ret) {
 		session->event = NULL;
 		return ret;
@@ -191,51 +204,22 @@ static void read(struct perf_event *event)
 {
 }
 
-static ssize_t aux_head_show(struct device *dev, struct device_attribute *attr, char *page)
+static const char *limits_wrong(const struct auxpmu_limits *limits)
 {
-	return sysfs_emit(page, "monotonic\n");
-}
-static DEVICE_ATTR_RO(aux_head);
+	const u64 pages[] = { limits->min_block, limits->max_block, limits->min_buffer,
+			      limits->max_buffer, limits->granule };
+	size_t n;
 
-static ssize_t sampling_show(struct device *dev, struct device_attribute *attr, char *page)
-{
-	return sysfs_emit(page, "%d\n", auxpmu_sample_available());
-}
-static DEVICE_ATTR_RO(sampling);
-
-static ssize_t pause_show(struct device *dev, struct device_attribute *attr, char *page)
-{
-	return sysfs_emit(page, "%d\n", !!PERF_PMU_CAP_AUX_PAUSE);
-}
-static DEVICE_ATTR_RO(pause);
-
-static struct attribute *caps_attrs[] = {
-	&dev_attr_aux_head.attr,
-	&dev_attr_pause.attr,
-	&dev_attr_sampling.attr,
-	NULL
-};
-
-static const struct attribute_group caps_group = {
-	.name = "caps",
-	.attrs = caps_attrs,
-};
-
-/* The framework's sysfs groups and the backend's. */
-static const struct attribute_group **all_groups(const struct attribute_group **backend)
-{
-	const struct attribute_group **groups;
-	size_t nr = 0;
-
-	while (backend && backend[nr])
-		nr++;
-	groups = kcalloc(nr + 2, sizeof(*groups), GFP_KERNEL);
-	if (!groups)
-		return NULL;
-	groups[0] = &caps_group;
-	while (nr--)
-		groups[nr + 1] = backend[nr];
-	return groups;
+	for (n = 0; n < ARRAY_SIZE(pages); n++)
+		if (pages[n] && (pages[n] < PAGE_SIZE || !is_power_of_2(pages[n])))
+			return "a limit is not a power of two, or less than a page";
+	if (limits->max_block && limits->min_block > limits->max_block)
+		return "min_block is above max_block";
+	if (limits->max_buffer && limits->min_buffer > limits->max_buffer)
+		return "min_buffer is above max_buffer";
+	if (limits->max_buffer && limits->min_block > limits->max_buffer)
+		return "min_block is above max_buffer";
+	return NULL;
 }
 
 static const char *desc_wrong(const struct auxpmu_desc *desc)
@@ -244,6 +228,8 @@ static const char *desc_wrong(const struct auxpmu_desc *desc)
 
 	if (!desc->name || !desc->name[0] || strchr(desc->name, '/'))
 		return "its name is empty or has a slash";
+	if (limits_wrong(&desc->limits))
+		return limits_wrong(&desc->limits);
 	if (!ops)
 		return "it has no ops";
 	if (ops->version != AUXPMU_OPS_VERSION)
@@ -321,12 +307,13 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	pmu->desc = desc;
 	pmu->ops = desc->ops;
 	pmu->owner = owner;
+	atomic_set(&pmu->users, AUXPMU_GONE);
 	pmu->pmu = (struct pmu){
 		.module = owner,
 		.capabilities = PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
 				PERF_PMU_CAP_AUX_PREFER_LARGE | PERF_PMU_CAP_AUX_PAUSE,
 		.task_ctx_nr = perf_sw_context,
-		.attr_groups = all_groups(desc->attr_groups),
+		.attr_groups = auxpmu_caps_groups(desc->attr_groups),
 		.nr_addr_filters = desc->nr_addr_filters,
 		.event_init = event_init,
 		.add = add,
@@ -350,6 +337,12 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		goto free;
 	}
 	auxpmu_debugfs_add(pmu);
+	/*
+	 * 6.1 lets events be opened as soon as the PMU has its number, before perf_pmu_register()
+	 * has given it contexts, and uses what is not there: "refcount_t: addition on 0" in
+	 * find_get_context().  So none is let through before all is there.
+	 */
+	atomic_set_release(&pmu->users, 0);
 	return pmu;
 
 free:
@@ -358,19 +351,31 @@ free:
 }
 EXPORT_SYMBOL_NS_GPL(__auxpmu_register, AUXPMU_NS);
 
-void auxpmu_unregister(struct auxpmu *pmu)
+int auxpmu_try_unregister(struct auxpmu *pmu)
 {
+	int none = 0;
+
+	if (!atomic_try_cmpxchg(&pmu->users, &none, AUXPMU_GONE))
+		return -EBUSY;
 	auxpmu_debugfs_remove(pmu);
+	/*
+	 * A task may still be on its way out of auxpmu_buffer_free(); and after event_destroy() the
+	 * core goes on to use the event's pmu (exclusive_event_destroy(), put_pmu_ctx(), the
+	 * module's reference), on no kernel sleeping before it is done.
+	 */
+	synchronize_rcu_tasks();
 	/*
 	 * Newer kernels return an error with events that are mapped, for PMUs that want to know;
 	 * this one does not.
 	 */
 	perf_pmu_unregister(&pmu->pmu);
-	/*
-	 * A task may still be on its way out of auxpmu_buffer_free(), or of the backend's
-	 * buffer_fini() in it.
-	 */
-	synchronize_rcu_tasks();
 	pmu_free(pmu);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_try_unregister, AUXPMU_NS);
+
+void auxpmu_unregister(struct auxpmu *pmu)
+{
+	WARN_ON(auxpmu_try_unregister(pmu));
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_unregister, AUXPMU_NS);

@@ -6,7 +6,28 @@
 #ifndef AUXPMU_PMU_H
 #define AUXPMU_PMU_H
 
+#include <linux/atomic.h>
+#include <linux/limits.h>
+
 #include "auxpmu.h"
+
+/* What can be made to go wrong: see fault.h.  STUCK to LOST_IRQ and SLOW_STOP are the unit's. */
+enum auxpmu_fault {
+	AUXPMU_FAULT_SETUP,		/* no memory for a buffer's description */
+	AUXPMU_FAULT_ORDERS,		/* blocks count as single pages */
+	AUXPMU_FAULT_ADD,		/* the event cannot be scheduled */
+	AUXPMU_FAULT_ARM,		/* the unit cannot be armed */
+	AUXPMU_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */
+	AUXPMU_FAULT_SPURIOUS_IRQ,	/* one interrupt more */
+	AUXPMU_FAULT_LATE_IRQ,		/* one a page of trace later */
+	AUXPMU_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */
+	AUXPMU_FAULT_TRUNCATED,		/* flags on the next record */
+	AUXPMU_FAULT_PARTIAL,
+	AUXPMU_FAULT_COLLISION,
+	AUXPMU_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
+	AUXPMU_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is not there */
+	AUXPMU_FAULTS
+};
 
 struct auxpmu {
 	struct pmu pmu;
@@ -15,7 +36,23 @@ struct auxpmu {
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
 	struct dentry *debugfs;
+	atomic_t faults[AUXPMU_FAULTS];
+	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */
+	atomic_t users;
 };
+
+#define AUXPMU_GONE	INT_MIN
+
+/* One event or buffer more; false while the PMU is being made or taken away. */
+static inline bool auxpmu_get(struct auxpmu *pmu)
+{
+	return atomic_inc_unless_negative(&pmu->users);
+}
+
+static inline void auxpmu_put(struct auxpmu *pmu)
+{
+	atomic_dec(&pmu->users);
+}
 
 static inline struct auxpmu *auxpmu_of(const struct perf_event *event)
 {

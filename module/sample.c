@@ -15,6 +15,7 @@
 #include <linux/static_call.h>
 
 #include "buffer.h"
+#include "fault.h"
 #include "pmu.h"
 #include "sample.h"
 #include "session.h"
@@ -108,6 +109,8 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 	/* Off, so that what the unit wrote is in memory and known; giving it back arms it again. */
 	if (owner && auxpmu_session_hold(session))
 		length = min_t(u64, there(session), size);
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SHORT_SAMPLE))
+		length = min_t(u64, length, size / 2);
 	if (!length)
 		session->stats.sample_no_trace++;
 	trace_auxpmu_sample(session, size, length);

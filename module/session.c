@@ -14,6 +14,7 @@
 
 #include "buffer.h"
 #include "compat.h"
+#include "fault.h"
 #include "pmu.h"
 #include "session.h"
 
@@ -32,12 +33,25 @@ static u64 uncommitted(const struct auxpmu_session *session)
 	return session->position - session->head;
 }
 
+static u64 faulty_flags(struct auxpmu *pmu)
+{
+	u64 flags = 0;
+
+	if (auxpmu_fault(pmu, AUXPMU_FAULT_TRUNCATED))
+		flags |= PERF_AUX_FLAG_TRUNCATED;
+	if (auxpmu_fault(pmu, AUXPMU_FAULT_PARTIAL))
+		flags |= PERF_AUX_FLAG_PARTIAL;
+	if (auxpmu_fault(pmu, AUXPMU_FAULT_COLLISION))
+		flags |= PERF_AUX_FLAG_COLLISION;
+	return flags;
+}
+
 /* Commit everything but the last @hold bytes and close the transaction. */
 static void end(struct auxpmu_session *session, u64 hold)
 {
 	struct auxpmu_buffer *buffer = session->buffer;
 	struct perf_event *event = session->event;
-	u64 flags = session->flags;
+	u64 flags = session->flags | faulty_flags(session->pmu);
 	u64 size = uncommitted(session) - hold;
 
 	session->stats.committed += size;
@@ -48,7 +62,8 @@ static void end(struct auxpmu_session *session, u64 hold)
 	session->buffer = NULL;
 	if (buffer->overwrite) {
 		buffer->head = session->head;
-		session->handle.head = session->head;
+		session->handle.head = session->pmu->desc->offset_heads ?
+				       session->head & (buffer->size - 1) : session->head;
 		size = min(size, buffer->size);
 	}
 	if (flags & PERF_AUX_FLAG_PARTIAL)
@@ -205,7 +220,8 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 		end(session, 0);
 		return AUXPMU_NO_SPACE;
 	}
-	ret = session->pmu->ops->arm(session);
+	ret = auxpmu_fault(session->pmu, AUXPMU_FAULT_ARM) ?
+	      -EIO : session->pmu->ops->arm(session);
 	trace_auxpmu_arm(session, ret);
 	if (ret) {
 		session->stats.arm_failures++;

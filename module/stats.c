@@ -8,6 +8,7 @@
 #include <linux/seq_file.h>
 
 #include "buffer.h"
+#include "fault.h"
 #include "pmu.h"
 #include "stats.h"
 
@@ -91,6 +92,7 @@ void auxpmu_debugfs_add(struct auxpmu *pmu)
 	pmu->debugfs = debugfs_create_dir(pmu->desc->name, root);
 	debugfs_create_file("stats", 0444, pmu->debugfs, pmu, &stats_fops);
 	debugfs_create_file("buffers", 0444, pmu->debugfs, pmu, &buffers_fops);
+	auxpmu_faults_add(pmu);
 }
 
 void auxpmu_debugfs_remove(struct auxpmu *pmu)

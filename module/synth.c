@@ -10,76 +10,38 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitfield.h>
-#include <linux/cpu.h>
+#include <linux/capability.h>
 #include <linux/crc32.h>
-#include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/irq_work.h>
 #include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/math.h>
 #include <linux/minmax.h>
-#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/uaccess.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "uapi/auxpmu.h"
-
 #include "compat.h"
-#include "nmi.h"
-#include "pmu.h"
-#include "session.h"
+#include "fault.h"
+#include "peers.h"
 #include "synth.h"
 
-/* Trace RAM of a unit that copies, per CPU; it interrupts when half full. */
-#define SYNTH_RAM		(64u << 10)
-
-/* What emit writes with IRQs off at a time. */
-#define SYNTH_EMIT_SLICE	(256u << 10)
-
-#define SYNTH_BENCH_AREA	(256u << 10)
-
-/*
- * What one event's trace is like, and how far it got. Written by the unit that traces for it, which
- * is one at a time.
- */
-struct synth_stream {
-	u64 id;
-	u64 parent;
-	u64 seq;
-	u32 seed;
-	u32 record;		/* bytes */
-	u32 rate;		/* bytes per tick */
-	u16 pattern;
-	bool manual;
-};
-
-/* The unit of one CPU. */
-struct synth_unit {
-	struct auxpmu_session *session;
-	struct hrtimer timer;
-	u64 position;		/* next byte; for a unit that copies, bytes in @ram */
-	u64 credit;		/* bytes the timer still owes */
-	u8 *ram;
-};
-
-static struct auxpmu *synth;
+/* The PMU that is always there. */
+static struct synth *first;
 static atomic64_t last_stream = ATOMIC64_INIT(0);
-
-/* Guards the making of trace RAM, which stays until the module goes. */
-static DEFINE_MUTEX(ram_lock);
-
-static struct synth_stream *stream_of(const struct auxpmu_session *session)
-{
-	return auxpmu_session_event(session)->private;
-}
 
 static bool copies(const struct auxpmu_session *session)
 {
 	return auxpmu_session_event(session)->needs.output == AUXPMU_COPY;
+}
+
+static const struct synth_model *model_of(const struct auxpmu_session *session)
+{
+	return &synth_of(session->pmu)->model;
 }
 
 /* Records. */
@@ -151,8 +113,7 @@ static void write_record(struct synth_stream *stream, void *data, enum auxpmu_re
 		fill_random(payload, end, base);
 }
 
-/* @length bytes, a multiple of the record size. */
-static void write_records(struct synth_stream *stream, void *data, u64 length)
+void synth_write_records(struct synth_stream *stream, void *data, u64 length)
 {
 	void *end = data + length;
 
@@ -173,7 +134,7 @@ static void synth_pad(struct auxpmu_session *session, void *data, u64 length)
 	record->size = length - odd;
 	record->kind = AUXPMU_RECORD_PAD;
 	record->cpu = session->cpu;
-	record->stream = stream_of(session)->id;
+	record->stream = synth_stream_of(session)->id;
 	record->time = local_clock();
 	seal(record);
 }
@@ -188,12 +149,54 @@ static void synth_pad(struct auxpmu_session *session, void *data, u64 length)
 static u64 interrupt_at(const struct auxpmu_session *session)
 {
 	const struct auxpmu_window *window = &session->window;
+	u64 half = model_of(session)->ram / 2;
 
 	if (!copies(session))
 		return window->irq;
 	if (window->irq == window->to)
-		return SYNTH_RAM / 2;
-	return min_t(u64, window->irq - window->from, SYNTH_RAM / 2);
+		return half;
+	return min(window->irq - window->from, half);
+}
+
+/* Whole records of @bytes. */
+static u64 whole(const struct auxpmu_session *session, u64 bytes)
+{
+	return rounddown(bytes, synth_stream_of(session)->record);
+}
+
+/* Where it is stopped by its interrupt, which takes a while to be served. */
+static u64 served_at(const struct auxpmu_session *session)
+{
+	const struct synth_unit *unit = session->unit;
+	u64 interrupt = interrupt_at(session);
+
+	if (interrupt == AUXPMU_NO_LIMIT || unit->late == AUXPMU_NO_LIMIT)
+		return AUXPMU_NO_LIMIT;
+	return interrupt + whole(session, model_of(session)->irq_delay + unit->late);
+}
+
+/* By how much the interrupt of the window that is being armed is to be late. */
+static u64 lateness(struct auxpmu_session *session)
+{
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_LOST_IRQ))
+		return AUXPMU_NO_LIMIT;
+	return auxpmu_fault(session->pmu, AUXPMU_FAULT_LATE_IRQ) ? PAGE_SIZE : 0;
+}
+
+void synth_spurious_irq(struct auxpmu *pmu)
+{
+	if (auxpmu_fault(pmu, AUXPMU_FAULT_SPURIOUS_IRQ))
+		auxpmu_interrupt(pmu);
+}
+
+/* Where it has no memory left: what it makes from there on is lost. */
+static u64 stops_at(const struct auxpmu_session *session)
+{
+	if (copies(session))
+		return whole(session, model_of(session)->ram);
+	if (session->window.to == AUXPMU_NO_LIMIT)
+		return AUXPMU_NO_LIMIT;
+	return session->window.to + whole(session, session->rules.spare);
 }
 
 /* The memory at the unit's position, and how much of it there is. */
@@ -202,40 +205,48 @@ static void *memory_at(const struct synth_unit *unit, u64 *length)
 	const struct auxpmu_session *session = unit->session;
 	const struct auxpmu_buffer *buffer = session->buffer;
 
-	if (copies(session)) {
-		*length = SYNTH_RAM - unit->position;
+	*length = stops_at(session) - unit->position;
+	if (copies(session))
 		return unit->ram + unit->position;
-	}
-	if (auxpmu_session_event(session)->needs.map) {
-		*length = session->window.to - unit->position;
+	if (auxpmu_session_event(session)->needs.map)
 		return buffer->base + (unit->position & (buffer->size - 1));
-	}
 	return auxpmu_buffer_run(buffer, unit->position, length);
+}
+
+/* What the unit made since it was armed, on the scale of its position. */
+static u64 reached(const struct synth_unit *unit)
+{
+	return unit->position + unit->lost;
 }
 
 /* Write up to @bytes of records, but not past the interrupt.  Returns what was written. */
 static u64 write_some(struct synth_unit *unit, u64 bytes)
 {
-	struct synth_stream *stream = stream_of(unit->session);
+	struct auxpmu_session *session = unit->session;
+	struct synth_stream *stream = synth_stream_of(session);
+	u64 stop = stops_at(session);
 	u64 length;
-	void *data = memory_at(unit, &length);
+	void *data;
 
-	length = min3(length, bytes, interrupt_at(unit->session) - unit->position);
-	write_records(stream, data, length);
+	bytes = min(bytes, served_at(session) - reached(unit));
+	if (unit->position >= stop) {
+		stream->seq += bytes / stream->record;
+		unit->lost += bytes;
+		return bytes;
+	}
+	data = memory_at(unit, &length);
+	length = min3(length, bytes, stop - unit->position);
+	synth_write_records(stream, data, length);
 	unit->position += length;
 	return length;
 }
 
 static bool interrupting(const struct synth_unit *unit)
 {
-	return unit->position >= interrupt_at(unit->session);
+	return reached(unit) >= served_at(unit->session);
 }
 
-/*
- * Write @bytes, a multiple of the record size, interrupting as hardware would. The caller has taken
- * the session. Returns what was written: less when the buffer became full.
- */
-static u64 synth_write(struct synth_unit *unit, u64 bytes)
+u64 synth_write(struct synth_unit *unit, u64 bytes)
 {
 	struct auxpmu_session *session = unit->session;
 	u64 left = bytes;
@@ -255,9 +266,10 @@ static enum hrtimer_restart synth_tick(struct hrtimer *timer)
 	u64 began = ktime_get_mono_fast_ns();
 	u64 period = NSEC_PER_MSEC;
 
+	synth_spurious_irq(session->pmu);
 	if (auxpmu_session_take(session)) {
 		if (auxpmu_session_armed(session)) {
-			struct synth_stream *stream = stream_of(session);
+			struct synth_stream *stream = synth_stream_of(session);
 
 			unit->credit += stream->rate;
 			synth_write(unit, unit->credit - unit->credit % stream->record);
@@ -285,6 +297,7 @@ static void synth_unit_exit(struct auxpmu_session *session)
 {
 	struct synth_unit *unit = session->unit;
 
+	hrtimer_cancel(&unit->timer);
 	vfree(unit->ram);
 }
 
@@ -293,7 +306,7 @@ static int synth_add(struct auxpmu_session *session)
 	struct synth_unit *unit = session->unit;
 
 	unit->credit = 0;
-	if (!stream_of(session)->manual)
+	if (!synth_stream_of(session)->manual)
 		hrtimer_start(&unit->timer, ns_to_ktime(NSEC_PER_MSEC),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
@@ -309,11 +322,13 @@ static void synth_del(struct auxpmu_session *session)
 
 static int synth_arm(struct auxpmu_session *session)
 {
-	struct synth_stream *stream = stream_of(session);
+	struct synth_stream *stream = synth_stream_of(session);
 	struct synth_unit *unit = session->unit;
 	u64 length;
 
 	unit->position = copies(session) ? 0 : session->window.from;
+	unit->lost = 0;
+	unit->late = lateness(session);
 	if (session->starting) {
 		write_record(stream, memory_at(unit, &length), AUXPMU_RECORD_START);
 		unit->position += stream->record;
@@ -324,6 +339,8 @@ static int synth_arm(struct auxpmu_session *session)
 /* Nothing to do: who writes has taken the session, so it is not writing now. */
 static void synth_disarm(struct auxpmu_session *session)
 {
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SLOW_STOP))
+		mdelay(1);
 }
 
 static void synth_position(struct auxpmu_session *session, struct auxpmu_position *position)
@@ -331,6 +348,11 @@ static void synth_position(struct auxpmu_session *session, struct auxpmu_positio
 	struct synth_unit *unit = session->unit;
 
 	position->bytes = unit->position - (copies(session) ? 0 : session->window.from);
+	position->lost = unit->lost;
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_STUCK)) {
+		position->lost += position->bytes;
+		position->bytes = 0;
+	}
 }
 
 static bool synth_irq_pending(struct auxpmu_session *session)
@@ -354,9 +376,11 @@ static unsigned int synth_spans(struct auxpmu_session *session, struct auxpmu_sp
 #define SYNTH_CONFIG1		SYNTH_FIELD(SEED)
 
 /* What is wrong with the attr's config words, or NULL. */
-static const char *config_wrong(const struct perf_event_attr *attr)
+static const char *config_wrong(const struct perf_event_attr *attr, const struct synth_model *model)
 {
 	u64 config = attr->config;
+	u32 record = AUXPMU_RECORD_MIN << FIELD_GET(SYNTH_FIELD(RECORD), config);
+	u32 output = FIELD_GET(SYNTH_FIELD(OUTPUT), config);
 
 	if (config & ~SYNTH_CONFIG)
 		return "config has bits outside the fields in sysfs format/";
@@ -366,18 +390,45 @@ static const char *config_wrong(const struct perf_event_attr *attr)
 		return "config2 is not 0";
 	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
 		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
-	if (FIELD_GET(SYNTH_FIELD(OUTPUT), config) > AUXPMU_SYNTH_COPY)
+	if (output > AUXPMU_SYNTH_COPY)
 		return "output is none of 0 (scatter), 1 (window), 2 (copy)";
-	if (FIELD_GET(SYNTH_FIELD(RECORD), config) > ilog2(AUXPMU_RECORD_MAX / AUXPMU_RECORD_MIN))
+	if (record > AUXPMU_RECORD_MAX)
 		return "record is above 6 (4096 bytes)";
 	if (FIELD_GET(SYNTH_FIELD(PATTERN), config) > AUXPMU_SYNTH_RANDOM)
 		return "pattern is none of 0 (counter), 1 (constant), 2 (random)";
 	if ((config & SYNTH_FIELD(MANUAL)) && (config & SYNTH_FIELD(RATE)))
 		return "manual and rate exclude each other";
+	if (model->output != SYNTH_OUTPUT_ANY && output && output != model->output)
+		return "this unit's output is fixed; leave output at 0";
+	if (model->record && record != AUXPMU_RECORD_MIN && record != model->record)
+		return "the size of this unit's records is fixed; leave record at 0";
 	return NULL;
 }
 
-static void make_needs(struct auxpmu_needs *needs, u64 config, u32 record)
+/* The same of a PMU that bears another's name: its config is that of the other. */
+static const char *guise_config_wrong(const struct perf_event_attr *attr,
+				      const struct synth_guise *guise)
+{
+	if (attr->config & ~guise->config)
+		return "config has bits outside the fields in sysfs format/";
+	if (attr->config1 || attr->config2)
+		return "config1 or config2 is not 0";
+	return NULL;
+}
+
+/* The config as it is acted on; a guise's says nothing of how the synthetic unit is to trace. */
+static u64 config_of(const struct perf_event *event)
+{
+	return synth_of(auxpmu_of(event))->guise ? 0 : event->attr.config;
+}
+
+static u32 record_of(const struct perf_event *event)
+{
+	return synth_of(auxpmu_of(event))->model.record ?:
+	       (u64)AUXPMU_RECORD_MIN << FIELD_GET(SYNTH_FIELD(RECORD), config_of(event));
+}
+
+static void make_needs(struct auxpmu_needs *needs, const struct perf_event *event)
 {
 	static const enum auxpmu_pages pages[] = {
 		[AUXPMU_SYNTH_PAGES_LARGE] = AUXPMU_PAGES_LARGE,
@@ -385,14 +436,22 @@ static void make_needs(struct auxpmu_needs *needs, u64 config, u32 record)
 		[AUXPMU_SYNTH_PAGES_HALF] = AUXPMU_PAGES_HALF,
 		[AUXPMU_SYNTH_PAGES_WHOLE] = AUXPMU_PAGES_WHOLE,
 	};
+	const struct synth_model *model = &synth_of(auxpmu_of(event))->model;
+	u64 config = config_of(event);
+	u32 record = record_of(event);
+	int output = model->output;
 
+	if (output == SYNTH_OUTPUT_ANY)
+		output = FIELD_GET(SYNTH_FIELD(OUTPUT), config);
 	needs->pages = pages[FIELD_GET(SYNTH_FIELD(PAGES), config)];
-	needs->rules.start_align = record;
+	needs->rules.start_align = max_t(u32, record, model->start_align);
+	needs->rules.end_align = model->end_align;
 	needs->rules.unit = record;
-	switch (FIELD_GET(SYNTH_FIELD(OUTPUT), config)) {
+	switch (output) {
 	case AUXPMU_SYNTH_WINDOW:
 		needs->output = AUXPMU_WINDOW;
 		needs->map = true;
+		needs->rules.spare = model->spare;
 		break;
 	case AUXPMU_SYNTH_COPY:
 		needs->output = AUXPMU_COPY;
@@ -400,19 +459,21 @@ static void make_needs(struct auxpmu_needs *needs, u64 config, u32 record)
 	default:
 		needs->output = AUXPMU_SCATTER;
 		needs->regions = true;
+		needs->rules.spare = model->spare;
 	}
 }
 
-static void make_stream(struct synth_stream *stream, const struct perf_event *event, u32 record)
+static void make_stream(struct synth_stream *stream, const struct perf_event *event)
 {
-	u64 config = event->attr.config;
-	u32 rate = FIELD_GET(SYNTH_FIELD(RATE), config) ?: AUXPMU_SYNTH_RATE_DEFAULT;
+	const struct synth_model *model = &synth_of(auxpmu_of(event))->model;
+	u64 config = config_of(event);
+	u32 rate = FIELD_GET(SYNTH_FIELD(RATE), config) ?: model->rate;
 
 	stream->id = atomic64_inc_return(&last_stream);
 	if (event->parent)
 		stream->parent = ((struct synth_stream *)auxpmu_event(event->parent)->private)->id;
 	stream->seed = FIELD_GET(SYNTH_CONFIG1, event->attr.config1);
-	stream->record = record;
+	stream->record = record_of(event);
 	stream->rate = rate << 10;
 	stream->pattern = FIELD_GET(SYNTH_FIELD(PATTERN), config);
 	stream->manual = config & SYNTH_FIELD(MANUAL);
@@ -421,28 +482,35 @@ static void make_stream(struct synth_stream *stream, const struct perf_event *ev
 /* Trace RAM for the CPUs the event may come to. */
 static int make_ram(const struct perf_event *event)
 {
+	struct synth *synth = synth_of(auxpmu_of(event));
 	int ret = 0;
 	int cpu;
 
-	mutex_lock(&ram_lock);
+	mutex_lock(&synth->ram_lock);
 	for_each_possible_cpu(cpu) {
 		struct synth_unit *unit = per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit;
 
 		if (unit->ram || (event->cpu != -1 && event->cpu != cpu))
 			continue;
-		unit->ram = vmalloc_node(SYNTH_RAM, cpu_to_node(cpu));
+		unit->ram = vmalloc_node(synth->model.ram, cpu_to_node(cpu));
 		if (!unit->ram)
 			ret = -ENOMEM;
 	}
-	mutex_unlock(&ram_lock);
+	mutex_unlock(&synth->ram_lock);
 	return ret;
+}
+
+static const char *attr_wrong(const struct perf_event *event)
+{
+	const struct synth *synth = synth_of(auxpmu_of(event));
+
+	return synth->guise ? guise_config_wrong(&event->attr, synth->guise) :
+			      config_wrong(&event->attr, &synth->model);
 }
 
 static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
-	u64 config = event->attr.config;
-	u32 record = AUXPMU_RECORD_MIN << FIELD_GET(SYNTH_FIELD(RECORD), config);
-	const char *wrong = config_wrong(&event->attr);
+	const char *wrong = attr_wrong(event);
 	struct synth_stream *stream;
 	int ret;
 
@@ -450,7 +518,16 @@ static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 		auxpmu_notice(auxpmu_of(event), "event refused: %s", wrong);
 		return -EINVAL;
 	}
-	make_needs(&aux->needs, config, record);
+	/*
+	 * By way of a third event's ring the core can be made to hand our buffers to another AUX
+	 * PMU, which takes them for its own.  Nothing in a module can keep it from that.
+	 */
+	if (!event->parent && !perfmon_capable() && auxpmu_peers_foreign(auxpmu_of(event))) {
+		auxpmu_notice(auxpmu_of(event),
+			      "event refused: beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON");
+		return -EACCES;
+	}
+	make_needs(&aux->needs, event);
 	if (aux->needs.output == AUXPMU_COPY) {
 		ret = make_ram(event);
 		if (ret)
@@ -459,7 +536,7 @@ static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 	stream = kzalloc(sizeof(*stream), GFP_KERNEL);
 	if (!stream)
 		return -ENOMEM;
-	make_stream(stream, event, record);
+	make_stream(stream, event);
 	aux->private = stream;
 	return 0;
 }
@@ -521,197 +598,85 @@ static const struct attribute_group *synth_groups[] = {
 	NULL
 };
 
-static const struct auxpmu_desc synth_desc = {
+/* PMUs. */
+
+const struct synth_model synth_default_model = {
 	.name = AUXPMU_SYNTH_NAME,
-	.ops = &synth_ops,
-	.attr_groups = synth_groups,
-	.unit_size = sizeof(struct synth_unit),
+	.output = SYNTH_OUTPUT_ANY,
+	.record = SYNTH_RECORD_ANY,
+	.start_align = 1,
+	.end_align = 1,
+	.ram = 64u << 10,
+	.rate = AUXPMU_SYNTH_RATE_DEFAULT,
 };
 
-/* debugfs: trace on demand, and how fast it is. */
-
-struct synth_emit {
-	u64 bytes;
-	u64 done;
-	int ret;
-};
-
-/* The last write to emit. */
-static DEFINE_MUTEX(emit_lock);
-static int emitted_cpu;
-static u64 emitted_bytes;
-
-/* On the unit's CPU, IRQs off. */
-static void emit_here(void *data)
+const char *synth_model_wrong(const struct synth_model *model)
 {
-	struct auxpmu_session *session = this_cpu_ptr(synth->sessions);
-	struct synth_emit *emit = data;
-	u32 record;
+	u64 record = model->record ?: (u64)AUXPMU_RECORD_MAX;
 
-	emit->done = 0;
-	emit->ret = -ENXIO;
-	if (!auxpmu_session_take(session))
-		return;
-	if (auxpmu_session_armed(session)) {
-		record = stream_of(session)->record;
-		emit->bytes = DIV_ROUND_UP(emit->bytes, record) * record;
-		emit->done = synth_write(session->unit, emit->bytes);
-		emit->ret = emit->done < emit->bytes ? -ENOSPC : 0;
-	}
-	auxpmu_session_give(session);
-	/*
-	 * The core disables an event whose buffer is full in an irq_work.  It is run before emit
-	 * returns, or the caller could ENABLE an event that is only then disabled.
-	 */
-	irq_work_run();
+	if (model->ram < 2 * record)
+		return "ram holds less than two records";
+	if (model->irq_delay % AUXPMU_RECORD_MIN || model->spare % AUXPMU_RECORD_MIN)
+		return "irq_delay or spare is no multiple of 64";
+	return NULL;
 }
 
-static int emit_on(int cpu, u64 bytes)
+struct synth *synth_make(const struct synth_model *model)
 {
-	struct synth_emit emit;
-	int ret = 0;
+	const char *wrong = synth_model_wrong(model);
+	struct synth *synth;
 
-	do {
-		emit.bytes = min_t(u64, bytes, SYNTH_EMIT_SLICE);
-		emit.ret = -ENXIO;
-		if (smp_call_function_single(cpu, emit_here, &emit, 1))
-			return -ENXIO;
-		emitted_bytes += emit.done;
-		bytes -= min(bytes, emit.done);
-		ret = emit.ret;
-		cond_resched();
-	} while (!ret && bytes && !fatal_signal_pending(current));
-	/* Full just as a slice ended: the next one found nobody tracing. */
-	return ret == -ENXIO && emitted_bytes ? -ENOSPC : ret;
-}
-
-/* A line of text from user space, without its newline; to be freed. */
-static char *user_line(const char __user *from, size_t count)
-{
-	char *line;
-
-	if (count > 64)
+	if (wrong) {
+		pr_notice("PMU %s refused: %s\n", model->name, wrong);
 		return ERR_PTR(-EINVAL);
-	line = memdup_user_nul(from, count);
-	return IS_ERR(line) ? line : strim(line);
-}
-
-static ssize_t emit_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
-{
-	char *line = user_line(from, count);
-	u64 bytes;
-	int cpu, ret;
-
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	ret = sscanf(line, "%d %llu", &cpu, &bytes);
-	kfree(line);
-	if (ret != 2 || cpu < 0 || cpu >= nr_cpu_ids || !bytes)
-		return -EINVAL;
-
-	mutex_lock(&emit_lock);
-	emitted_cpu = cpu;
-	emitted_bytes = 0;
-	ret = emit_on(cpu, bytes);
-	mutex_unlock(&emit_lock);
-	return ret ?: count;
-}
-
-static const struct file_operations emit_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = emit_write,
-};
-
-static int emitted_show(struct seq_file *seq, void *unused)
-{
-	mutex_lock(&emit_lock);
-	seq_printf(seq, "%d %llu\n", emitted_cpu, emitted_bytes);
-	mutex_unlock(&emit_lock);
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(emitted);
-
-static DEFINE_MUTEX(bench_lock);
-static u64 bench_bytes, bench_records_ns, bench_memset_ns;
-
-/* Records and memset() over the same bytes by turns, so that both see the same machine. */
-static void bench(struct synth_stream *stream, void *area, u64 bytes)
-{
-	u64 began;
-
-	bench_bytes = 0;
-	bench_records_ns = 0;
-	bench_memset_ns = 0;
-	while (bench_bytes < bytes && !fatal_signal_pending(current)) {
-		preempt_disable();
-		began = ktime_get_ns();
-		write_records(stream, area, SYNTH_BENCH_AREA);
-		bench_records_ns += ktime_get_ns() - began;
-		began = ktime_get_ns();
-		memset(area, (u8)bench_bytes, SYNTH_BENCH_AREA);
-		bench_memset_ns += ktime_get_ns() - began;
-		preempt_enable();
-		bench_bytes += SYNTH_BENCH_AREA;
-		cond_resched();
 	}
+	synth = kzalloc(sizeof(*synth), GFP_KERNEL);
+	if (!synth)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&synth->ram_lock);
+	mutex_init(&synth->emit_lock);
+	synth->model = *model;
+	synth->guise = synth_guise_find(model->name);
+	synth->desc = (struct auxpmu_desc){
+		.name = synth->model.name,
+		.ops = &synth_ops,
+		.attr_groups = synth->guise ? synth->guise->groups : synth_groups,
+		.unit_size = sizeof(struct synth_unit),
+		.limits = model->limits,
+		.offset_heads = synth->guise && synth->guise->offset_heads,
+	};
+	synth->pmu = auxpmu_register(&synth->desc);
+	if (IS_ERR(synth->pmu)) {
+		struct synth *error = ERR_CAST(synth->pmu);
+
+		kfree(synth);
+		return error;
+	}
+	synth_emit_add(synth);
+	return synth;
 }
 
-static ssize_t bench_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
+int synth_try_destroy(struct synth *synth)
 {
-	struct synth_stream stream = { .id = 1, .record = AUXPMU_RECORD_MAX };
-	u64 bytes;
-	void *area;
-	int ret;
+	int ret = auxpmu_try_unregister(synth->pmu);
 
-	ret = kstrtoull_from_user(from, count, 0, &bytes);
-	if (ret)
-		return ret;
-	area = kvmalloc(SYNTH_BENCH_AREA, GFP_KERNEL);
-	if (!area)
-		return -ENOMEM;
-	mutex_lock(&bench_lock);
-	bench(&stream, area, bytes);
-	mutex_unlock(&bench_lock);
-	kvfree(area);
-	return count;
+	if (!ret)
+		kfree(synth);
+	return ret;
 }
 
-static int bench_show(struct seq_file *seq, void *unused)
+struct auxpmu *auxpmu_synth_pmu(void)
 {
-	mutex_lock(&bench_lock);
-	seq_printf(seq, "%llu %llu %llu\n", bench_bytes, bench_records_ns, bench_memset_ns);
-	mutex_unlock(&bench_lock);
-	return 0;
+	return first->pmu;
 }
-
-static int bench_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, bench_show, NULL);
-}
-
-static const struct file_operations bench_fops = {
-	.owner = THIS_MODULE,
-	.open = bench_open,
-	.read = seq_read,
-	.write = bench_write,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
 
 int __init auxpmu_synth_init(void)
 {
-	synth = auxpmu_register(&synth_desc);
-	if (IS_ERR(synth))
-		return PTR_ERR(synth);
-	debugfs_create_file("emit", 0200, synth->debugfs, NULL, &emit_fops);
-	debugfs_create_file("emitted", 0400, synth->debugfs, NULL, &emitted_fops);
-	debugfs_create_file("bench", 0600, synth->debugfs, NULL, &bench_fops);
-	auxpmu_nmi_debugfs_add(synth);
-	return 0;
+	first = synth_make(&synth_default_model);
+	return PTR_ERR_OR_ZERO(first);
 }
 
 void auxpmu_synth_exit(void)
 {
-	auxpmu_unregister(synth);
+	WARN_ON(synth_try_destroy(first));
 }

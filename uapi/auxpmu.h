@@ -15,6 +15,8 @@
 /* Where the framework shows itself; a PMU's own folder is AUXPMU_DEBUGFS "/" name. */
 #define AUXPMU_DEBUGFS		"/sys/kernel/debug/auxpmu"
 #define AUXPMU_SYNTH_NAME	"auxpmu_synth"
+/* Where units are modelled: a folder each. */
+#define AUXPMU_CONFIGFS		"/sys/kernel/config/auxpmu"
 
 /*
  * The synthetic PMU: attr.config. A field is { first bit, last bit }; sysfs format/ and the
@@ -139,24 +141,32 @@ static inline __u64 auxpmu_record_base(__u64 stream, __u64 seq, __u32 seed)
 /*
  * debugfs, AUXPMU_DEBUGFS "/" pmu "/":
  *
- * stats one line per counter: name, total, then one column per possible CPU, named in the first
- * line:
- *			"counter total cpu0 cpu1 ..."
- * buffers one line per live AUX buffer: "bytes=N mode=full|overwrite chunks=N
- * orders=ORDER:COUNT[,...]"
- * emit synthetic PMU only. Write "CPU BYTES": the unit of that CPU writes BYTES (a multiple of the
- * record size; rounded up) at once, interrupting, wrapping and stopping as it would on its own.
- * The write fails with ENXIO when no event is tracing there, ENOSPC when the buffer became full
- *			first.
- * emitted		what the last write to emit got done: "CPU BYTES"
- * bench synthetic PMU only. Write "BYTES": fills that many bytes of a private 256 KiB area with
- * records of
- *			4096 bytes, and the same with memset().  Read: "BYTES records_ns memset_ns".
- * nmi synthetic PMU on x86 only, for one user at a time; what is asked for ends when it is closed.
- * Write "CPU COUNT": sends that many NMIs to that CPU, each when the one before was handled. Write
- * "at STEP": every CPU sends itself an NMI whenever its session is at that step, unless it is one
- *			already. STEP is request, begin, arm, disarm, end, full or sample, as the trace events
- *			auxpmu:auxpmu_STEP. Write "off": no more of these.
+ * stats
+ *	One line per counter: name, total, then one column per possible CPU, named in the first
+ *	line: "counter total cpu0 cpu1 ..."
+ * buffers
+ *	One line per live AUX buffer:
+ *	"bytes=N mode=full|overwrite chunks=N orders=ORDER:COUNT[,...]"
+ * faults/NAME
+ *	How many times more something goes wrong; 0 unless written.  See docs/testing.md.
+ *
+ * Of synthetic PMUs only:
+ *
+ * emit
+ *	Write "CPU BYTES": the unit of that CPU writes BYTES (rounded up to whole records) at
+ *	once, interrupting, wrapping and stopping as it would on its own.  The write fails with
+ *	ENXIO when no event is tracing there, ENOSPC when the buffer became full first.
+ * emitted
+ *	What the last write to emit got done: "CPU BYTES"
+ * bench
+ *	Write "BYTES": fills that many bytes of a private 256 KiB area with records of 4096
+ *	bytes, and the same with memset().  Read: "BYTES records_ns memset_ns"
+ * nmi (x86)
+ *	For one user at a time; what is asked for ends when it is closed.  Write "CPU COUNT":
+ *	sends that many NMIs to that CPU, each when the one before was handled.  Write "at STEP":
+ *	every CPU sends itself an NMI whenever its session is at that step, unless it is in one
+ *	already; STEP is request, begin, arm, disarm, end, full or sample, as the trace events
+ *	auxpmu:auxpmu_STEP.  Write "off": no more of these.
  */
 
 #endif /* AUXPMU_UAPI_H */

@@ -35,11 +35,35 @@ Options &options()
 	return all;
 }
 
+namespace
+{
+
+/* Looked up when first needed, and again when another PMU is to be tested. */
+struct Found {
+	std::optional<Pmu> pmu;
+	std::optional<Emitter> emitter;
+};
+
+Found &found()
+{
+	static Found one;
+
+	return one;
+}
+
+} // namespace
+
 const Pmu &pmu()
 {
-	static Pmu found = Pmu::find(options().pmu).value();
+	if (!found().pmu)
+		found().pmu = Pmu::find(options().pmu).value();
+	return *found().pmu;
+}
 
-	return found;
+void select_pmu(const std::string &name)
+{
+	options().pmu = name;
+	found() = {};
 }
 
 bool synthetic()
@@ -93,9 +117,9 @@ TraceExpectation make_expectation(const Setup &setup)
 
 Emitter &emitter()
 {
-	static Emitter one = Emitter::open(options().pmu).value();
-
-	return one;
+	if (!found().emitter)
+		found().emitter = Emitter::open(options().pmu).value();
+	return *found().emitter;
 }
 
 Statistics statistics()

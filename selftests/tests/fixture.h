@@ -41,6 +41,8 @@ Options &options();
 
 /* The PMU under test; looked up once. */
 const Pmu &pmu();
+/* From now on that one is under test. */
+void select_pmu(const std::string &name);
 /* Is that the synthetic one, whose trace can be verified and asked for? */
 bool synthetic();
 

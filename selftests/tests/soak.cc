@@ -11,17 +11,16 @@
 #include <csignal>
 #include <cstdio>
 #include <format>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "endure.h"
 #include "sampler.h"
 
 using namespace auxpmu;
@@ -84,30 +83,6 @@ public:
 private:
 	std::vector<pid_t> workers;
 };
-
-/* Calls round(n) for all rounds that are still to come, and notes how far they came. */
-void endure(const std::string &name, std::uint64_t rounds, const std::function<void(std::uint64_t)> &round)
-{
-	const std::string file =
-		options().progress.empty() ? "" : std::format("{}/{}-{}", options().progress, name, options().seed);
-	std::uint64_t done = 0;
-
-	if (!file.empty()) {
-		::mkdir(options().progress.c_str(), 0755);
-		std::ifstream(file) >> done;
-		if (done)
-			std::printf("# %s: going on after round %llu\n", name.c_str(),
-				static_cast<unsigned long long>(done));
-	}
-	for (; done < rounds; done++) {
-		INFO(name << ", seed " << options().seed << ", round " << done);
-		round(done);
-		if (!file.empty() && (done % 16 == 15 || done + 1 == rounds))
-			std::ofstream(file) << done + 1 << '\n';
-		if (done % 250 == 249)
-			std::printf("# %s: %llu rounds\n", name.c_str(), static_cast<unsigned long long>(done + 1));
-	}
-}
 
 constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};

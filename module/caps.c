@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sysfs caps/: what a PMU can do, and why it cannot do the rest.  Text for people and programs: the
+ * first word is the value, the reason follows.  Only reads what is constant while the PMU lives.
+ */
+#include <linux/device.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include "caps.h"
+#include "compat.h"
+#include "pmu.h"
+#include "sample.h"
+
+static const struct auxpmu_desc *desc_of(struct device *dev)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+
+	return container_of(pmu, struct auxpmu, pmu)->desc;
+}
+
+static ssize_t aux_head_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", desc_of(dev)->offset_heads ? "offset" : "monotonic");
+}
+static DEVICE_ATTR_RO(aux_head);
+
+static ssize_t sampling_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, auxpmu_sample_available() ?
+			  "1\n" : "0 perf_output_copy() was not found in this kernel\n");
+}
+static DEVICE_ATTR_RO(sampling);
+
+static ssize_t pause_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, PERF_PMU_CAP_AUX_PAUSE ?
+			  "1\n" : "0 this kernel has no aux_pause and aux_resume\n");
+}
+static DEVICE_ATTR_RO(pause);
+
+static ssize_t overwrite_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, desc_of(dev)->limits.no_overwrite ?
+			  "0 the unit cannot write round and round\n" : "1\n");
+}
+static DEVICE_ATTR_RO(overwrite);
+
+static ssize_t granule_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	u64 granule = desc_of(dev)->limits.granule;
+
+	return granule ? sysfs_emit(page, "%llu\n", granule) :
+			 sysfs_emit(page, "0 a page or a 16th of the buffer\n");
+}
+static DEVICE_ATTR_RO(granule);
+
+static ssize_t max_order_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	u64 block = desc_of(dev)->limits.max_block;
+	int largest = AUXPMU_LARGEST_ORDER;
+
+	return block ? sysfs_emit(page, "%d\n", min(ilog2(block) - PAGE_SHIFT, largest)) :
+		       sysfs_emit(page, "%d\n", largest);
+}
+static DEVICE_ATTR_RO(max_order);
+
+static struct attribute *framework_caps[] = {
+	&dev_attr_aux_head.attr,
+	&dev_attr_granule.attr,
+	&dev_attr_max_order.attr,
+	&dev_attr_overwrite.attr,
+	&dev_attr_pause.attr,
+	&dev_attr_sampling.attr,
+};
+
+/* The most groups a backend may have. */
+#define GROUPS	14
+
+/* In one block, so that freeing the first frees all. */
+struct all_groups {
+	const struct attribute_group *groups[GROUPS + 2];
+	struct attribute_group caps;
+	struct attribute *attrs[];
+};
+
+static size_t count_attrs(const struct attribute_group *group)
+{
+	size_t nr = 0;
+
+	while (group && group->attrs[nr])
+		nr++;
+	return nr;
+}
+
+static const struct attribute_group *find_caps(const struct attribute_group **groups)
+{
+	for (; groups && *groups; groups++)
+		if ((*groups)->name && !strcmp((*groups)->name, "caps"))
+			return *groups;
+	return NULL;
+}
+
+const struct attribute_group **auxpmu_caps_groups(const struct attribute_group **backend)
+{
+	const struct attribute_group *more = find_caps(backend);
+	size_t nr_more = count_attrs(more), nr = 0;
+	struct all_groups *all;
+
+	all = kzalloc(struct_size(all, attrs, ARRAY_SIZE(framework_caps) + nr_more + 1),
+		      GFP_KERNEL);
+	if (!all)
+		return NULL;
+	memcpy(all->attrs, framework_caps, sizeof(framework_caps));
+	if (more)
+		memcpy(all->attrs + ARRAY_SIZE(framework_caps), more->attrs,
+		       nr_more * sizeof(*all->attrs));
+	all->caps.name = "caps";
+	all->caps.attrs = all->attrs;
+	all->groups[nr++] = &all->caps;
+	for (; backend && *backend; backend++) {
+		if (*backend == more)
+			continue;
+		if (WARN_ON_ONCE(nr > GROUPS))
+			break;
+		all->groups[nr++] = *backend;
+	}
+	return all->groups;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The other PMUs of the machine, as the bus of their sysfs devices shows them: the core keeps its
+ * list to itself.
+ */
+#include <linux/device.h>
+#include <linux/kobject.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "buffer.h"
+#include "peers.h"
+#include "pmu.h"
+
+static int is_foreign(struct device *dev, void *unused)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+	typeof(pmu->setup_aux) setup_aux = NULL;
+
+	/*
+	 * The device is held, the PMU is not: its module may be freeing it right now, and then it
+	 * does not matter what is read, as long as reading does not fault.
+	 */
+	if (!pmu || get_kernel_nofault(setup_aux, &pmu->setup_aux))
+		return 0;
+	return setup_aux && setup_aux != auxpmu_buffer_setup;
+}
+
+bool auxpmu_peers_foreign(const struct auxpmu *pmu)
+{
+	const struct device *dev = pmu->pmu.dev;
+
+	return dev && bus_for_each_dev(dev->bus, NULL, NULL, is_foreign);
+}
+
+/*
+ * PMUs live in /sys/devices, beside all devices that have no parent and a few folders that are no
+ * devices.  A device deeper down would not collide; refusing its name, too, is no loss.
+ */
+bool auxpmu_peers_named(const struct auxpmu *pmu, const char *name)
+{
+	static const char *const folders[] = { "system", "virtual" };
+	struct kset *devices = pmu->pmu.dev ? pmu->pmu.dev->kobj.kset : NULL;
+	struct kobject *found;
+
+	if (match_string(folders, ARRAY_SIZE(folders), name) >= 0)
+		return true;
+	found = devices ? kset_find_obj(devices, name) : NULL;
+	kobject_put(found);
+	return found;
+}

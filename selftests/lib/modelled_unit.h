@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ModelledUnit: a synthetic PMU of one's own, with the properties of some trace hardware; made in configfs, gone with its
+ * owner.  Needs root and configfs at /sys/kernel/config.
+ */
+#ifndef AUXPMU_LIB_MODELLED_UNIT_H
+#define AUXPMU_LIB_MODELLED_UNIT_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "result.h"
+
+namespace auxpmu
+{
+
+class ModelledUnit
+{
+public:
+	/* Makes the unit's folder; not live yet.  ENOENT when there is no configfs or no auxpmu. */
+	static Result<ModelledUnit> make(std::string_view name);
+
+	ModelledUnit(ModelledUnit &&other) noexcept : folder(std::exchange(other.folder, {})) {}
+	ModelledUnit &operator=(ModelledUnit &&other) = delete;
+	/* Takes it out of life and away; both fail silently while events or mappings of it are there. */
+	~ModelledUnit();
+
+	/* Writes an attribute; see docs/modelled-units.md.  The reason of a refusal stands in the kernel log. */
+	Result<void> set(std::string_view attribute, std::string_view value);
+	Result<void> set(std::string_view attribute, std::uint64_t value);
+	std::string get(std::string_view attribute) const;
+
+	/* Makes the PMU, and takes it away: EBUSY while it has events or mappings. */
+	Result<void> live(bool on) { return set("live", on ? "1" : "0"); }
+	/* Removes the folder: EBUSY while live. */
+	Result<void> remove();
+
+	const std::string &path() const noexcept { return folder; }
+
+private:
+	explicit ModelledUnit(std::string where) : folder(std::move(where)) {}
+
+	std::string folder;
+};
+
+} // namespace auxpmu
+
+#endif /* AUXPMU_LIB_MODELLED_UNIT_H */

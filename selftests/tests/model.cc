@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Units modelled at run time: what they can be told, that they trace as told, and that they can be taken away at any time. */
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <format>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/mount.h>
+
+#include "../lib/modelled_unit.h"
+#include "endure.h"
+#include "fixture.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+using Attributes = std::vector<std::pair<const char *, std::string>>;
+
+void need_configfs()
+{
+	need_synthetic();
+	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
+		::mount("configfs", "/sys/kernel/config", "configfs", 0, nullptr);
+	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
+		SKIP("no configfs: this kernel has none, or it cannot be mounted by this user");
+}
+
+std::string describe(const Attributes &attributes)
+{
+	std::string text = "unit:";
+
+	for (const auto &[name, value] : attributes)
+		text += std::format(" {}={}", name, value);
+	return text;
+}
+
+/* A live unit that is the PMU under test for as long as this lives. */
+class UnitUnderTest
+{
+public:
+	explicit UnitUnderTest(const Attributes &attributes, const char *name = "modelled")
+		: before(options().pmu), unit(ModelledUnit::make(name).value())
+	{
+		for (const auto &[attribute, value] : attributes)
+			unit.set(attribute, value).value();
+		unit.live(true).value();
+		select_pmu(unit.get("name"));
+	}
+	~UnitUnderTest() { select_pmu(before); }
+
+private:
+	std::string before;
+
+public:
+	ModelledUnit unit;
+};
+
+/* Ends the trace with a record that is not lost: its number tells how much was lost before it. */
+void end_with_a_record(Tracer &tracer)
+{
+	tracer.drain();
+	std::uint64_t head = tracer.aux.head();
+	do {
+		tracer.pump(tracer.setup.record, tracer.setup.record);
+		tracer.disable();
+		tracer.drain();
+		tracer.enable();
+	} while (tracer.aux.head() == head);
+	tracer.finish();
+}
+
+/* Has a buffer filled and read many times over, with all the books compared. */
+void trace_much(Setup setup, bool loses)
+{
+	INFO(describe(setup));
+	Tracer tracer(setup);
+	auto expectation = make_expectation(setup);
+
+	expectation.gaps_allowed = loses || setup.output == AUXPMU_SYNTH_COPY;
+	tracer.verifier = TraceVerifier(expectation);
+	tracer.enable();
+	tracer.pump(6 * setup.aux_bytes, setup.aux_bytes / 3 / setup.record * setup.record);
+	end_with_a_record(tracer);
+	CHECK(tracer.verifier.totals().record_bytes > 0);
+	if (!expectation.gaps_allowed)
+		CHECK(tracer.verifier.totals().lost == 0);
+}
+
+} // namespace
+
+TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was", "[synth][model]")
+{
+	need_configfs();
+	auto unit = ModelledUnit::make("modelled").value();
+	KernelLog log;
+
+	static const struct {
+		const char *attribute, *value, *reason;
+	} wrong[] = {
+		{"start_align", "3", "no power of two"},
+		{"start_align", "8192", "out of range"},
+		{"end_align", "0", "out of range"},
+		{"record", "32", "out of range"},
+		{"record", "96", "no power of two"},
+		{"spare", "4097", "out of range"},
+		{"irq_delay", "none", "not a number"},
+		{"ram", "100", "out of range"},
+		{"rate", "1025", "out of range"},
+		{"granule", "2048", "out of range"},
+		{"max_block", "12288", "no power of two"},
+		{"output", "paper", "any, scatter, window or copy"},
+		{"overwrite", "perhaps", "0 or 1"},
+		{"name", "0zero", "does not begin with a letter"},
+		{"name", "a/b", "letters, digits and _ only"},
+		{"live", "maybe", "0 or 1"},
+	};
+	for (const auto &one : wrong) {
+		INFO(one.attribute << " = " << one.value);
+		std::string before = unit.get(one.attribute);
+		auto outcome = unit.set(one.attribute, one.value);
+
+		CHECK_FALSE(outcome);
+		if (!outcome)
+			CHECK(outcome.error().code == EINVAL);
+		CHECK(unit.get(one.attribute) == before);
+		CHECK(log.says(one.reason));
+	}
+
+	/* What is wrong only together shows when it is to live. */
+	static const struct {
+		Attributes attributes;
+		const char *reason;
+	} together[] = {
+		{{{"ram", "4096"}, {"record", "4096"}}, "less than two records"},
+		{{{"ram", "65536"}, {"spare", "100"}}, "no multiple of 64"},
+		{{{"spare", "0"}, {"min_block", "65536"}, {"max_block", "4096"}}, "min_block is above max_block"},
+		{{{"max_block", "0"}, {"max_buffer", "32768"}}, "min_block is above max_buffer"},
+	};
+	for (const auto &one : together) {
+		INFO(describe(one.attributes));
+		for (const auto &[attribute, value] : one.attributes)
+			unit.set(attribute, value).value();
+		CHECK_FALSE(unit.live(true));
+		CHECK(unit.get("live") == "0");
+		CHECK(log.says(one.reason));
+	}
+	unit.set("min_block", 0).value();
+	unit.live(true).value();
+	CHECK(unit.get("live") == "1");
+	CHECK(unit.set("spare", 64).error().code == EBUSY);
+	CHECK(log.says("refused while live"));
+	CHECK(unit.remove().error().code == EBUSY);
+	CHECK(Pmu::find("modelled"));
+	unit.live(false).value();
+	CHECK_FALSE(Pmu::find("modelled"));
+	unit.remove().value();
+}
+
+TEST_CASE("A unit's name must be free, and one that perf knows brings what perf wants of it", "[synth][model]")
+{
+	need_configfs();
+	KernelLog log;
+	auto unit = ModelledUnit::make("modelled").value();
+
+	for (const char *taken : {"software", "auxpmu_synth", "system", "platform"}) {
+		INFO(taken);
+		unit.set("name", taken).value();
+		auto outcome = unit.live(true);
+		REQUIRE_FALSE(outcome);
+		CHECK(outcome.error().code == EEXIST);
+		CHECK(log.says(std::format("a device named {} is there", taken)));
+	}
+	for (const char *known : {"intel_pt", "intel_bts", "arm_spe_0"}) {
+		INFO(known);
+		if (Pmu::find(known))
+			continue;
+		unit.set("name", known).value();
+		unit.live(true).value();
+		auto guise = Pmu::find(known).value();
+		auto attr = guise.attr();
+		Event::open(attr, Target::on_cpu(0)).value();
+		if (guise.has_field("cyc"))
+			guise.set(attr, "cyc", 1).value();
+		Event::open(attr, Target::on_cpu(0)).value();
+		attr.config |= 1ull << 63;
+		CHECK(Event::open(attr, Target::on_cpu(0)).error().code == EINVAL);
+		CHECK(guise.monotonic_aux_head() == (std::string(known) == "arm_spe_0"));
+		unit.live(false).value();
+	}
+}
+
+TEST_CASE("Trace is complete whatever alignment, spare bytes and delay a unit has", "[synth][model]")
+{
+	need_configfs();
+	static const struct {
+		unsigned start, end, spare, delay;
+	} shapes[] = {
+		{1, 1, 0, 0},
+		{512, 1, 0, 0},
+		{4096, 4096, 0, 0},
+		{64, 1024, 1024, 1024},
+		{256, 64, 4096, 2048},
+		{1, 1, 1024, 4096},
+		{1, 256, 0, 640},
+	};
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (const auto &shape : shapes) {
+			Attributes attributes = {{"start_align", std::to_string(shape.start)},
+				{"end_align", std::to_string(shape.end)}, {"spare", std::to_string(shape.spare)},
+				{"irq_delay", std::to_string(shape.delay)}};
+			INFO(describe(attributes));
+			UnitUnderTest under(attributes);
+			for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+				Setup setup;
+
+				setup.output = output;
+				setup.mode = mode;
+				setup.aux_bytes = 64 * KiB;
+				setup.record = 128;
+				trace_much(setup, shape.delay > shape.spare);
+			}
+		}
+}
+
+TEST_CASE("What a unit writes while its interrupt is late is lost behind its spare bytes, and said to be",
+	"[synth][model]")
+{
+	need_configfs();
+	UnitUnderTest under({{"output", "window"}, {"spare", "256"}, {"irq_delay", "1024"}});
+	Setup setup;
+
+	setup.output = AUXPMU_SYNTH_WINDOW;
+	setup.aux_bytes = 64 * KiB;
+	Tracer tracer(setup);
+	auto expectation = make_expectation(setup);
+	expectation.gaps_allowed = true;
+	tracer.verifier = TraceVerifier(expectation);
+	tracer.enable();
+	tracer.pump(256 * KiB, 64 * KiB);
+	end_with_a_record(tracer);
+	auto delta = statistics().since(*tracer.before);
+	/* A full window loses what the delay goes beyond the spare bytes. */
+	CHECK(delta["lost_unit"] > 0);
+	CHECK(delta["lost_unit"] % (1024 - 256) == 0);
+	CHECK(delta["partials"] > 0);
+	CHECK(tracer.tally.partial == delta["partials"]);
+}
+
+TEST_CASE(
+	"Blocks above a unit's largest are used as several, and ones below its smallest are refused", "[synth][model]")
+{
+	need_configfs();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		UnitUnderTest under({{"max_block", "16384"}});
+		Setup setup;
+
+		CHECK(pmu().cap("max_order") == "2");
+		setup.output = output;
+		setup.aux_bytes = 256 * KiB;
+		Tracer tracer(setup);
+		auto lines = buffers();
+		REQUIRE(lines.size() == 1);
+		for (const auto &[order, count] : lines[0].orders)
+			CHECK(order <= 2);
+		CHECK(lines[0].chunks >= 16);
+		tracer.enable();
+		tracer.pump(1 * MiB, 64 * KiB);
+		tracer.finish();
+	}
+	UnitUnderTest under({{"min_block", "8192"}});
+	KernelLog log;
+	Setup setup;
+
+	/* Single pages, as the event asks for, are never enough. */
+	setup.pages = AUXPMU_SYNTH_PAGES_ANY;
+	auto event = Event::open(make_attr(setup), setup.target).value();
+	auto data = DataRing::map(event, setup.data_bytes).value();
+	CHECK_FALSE(AuxRing::map(data, event, setup.aux_bytes, setup.mode));
+	CHECK(log.says("it has to be of blocks of 8 KiB"));
+}
+
+TEST_CASE("A unit's limits of size and of use are kept, and named", "[synth][model]")
+{
+	need_configfs();
+	UnitUnderTest under(
+		{{"min_buffer", "16384"}, {"max_buffer", "65536"}, {"overwrite", "0"}, {"granule", "8192"}});
+	KernelLog log;
+	Setup setup;
+
+	CHECK(pmu().cap("granule") == "8192");
+	CHECK(pmu().cap("overwrite")->starts_with("0 "));
+	auto event = Event::open(make_attr(setup), setup.target).value();
+	auto data = DataRing::map(event, setup.data_bytes).value();
+	for (std::size_t bytes : {8 * KiB, 128 * KiB}) {
+		CHECK_FALSE(AuxRing::map(data, event, bytes, AuxMode::full_trace));
+		CHECK(log.says("the unit takes 16 to 64"));
+	}
+	CHECK_FALSE(AuxRing::map(data, event, 32 * KiB, AuxMode::overwrite));
+	CHECK(log.says("the unit cannot overwrite"));
+	data = DataRing();
+	event.close();
+	for (std::size_t bytes : {16 * KiB, 64 * KiB}) {
+		setup.aux_bytes = bytes;
+		trace_much(setup, false);
+	}
+}
+
+TEST_CASE("A unit with events or mappings cannot be taken away, and can right after", "[synth][model]")
+{
+	need_configfs();
+	UnitUnderTest under({});
+	KernelLog log;
+	Setup setup;
+
+	auto busy = [&] {
+		auto outcome = under.unit.live(false);
+
+		CHECK_FALSE(outcome);
+		if (!outcome)
+			CHECK(outcome.error().code == EBUSY);
+		CHECK(log.says("events or mappings of modelled are there"));
+	};
+	{
+		auto event = Event::open(make_attr(setup), setup.target).value();
+		busy();
+	}
+	under.unit.live(false).value();
+	under.unit.live(true).value();
+	select_pmu("modelled");
+	{
+		auto event = Event::open(make_attr(setup), setup.target).value();
+		auto data = DataRing::map(event, setup.data_bytes).value();
+		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();
+
+		event.enable().value();
+		event.close();
+		busy();
+		aux.unmap();
+		/* The mapping of the data ring holds the event. */
+		busy();
+	}
+	under.unit.live(false).value();
+	/* Gone: the number of its type is nobody's. */
+	CHECK(Event::open(make_attr(setup), setup.target).error().code == ENOENT);
+	under.unit.live(true).value();
+}
+
+TEST_CASE("Endurance: units come and go while others try to open, map and trace them", "[synth][soak]")
+{
+	need_configfs();
+	std::atomic<bool> done = false;
+	std::atomic<std::uint64_t> traced = 0;
+	std::string failure;
+	auto setup = Setup{};
+	/* Made once: which PMU is under test must not change beneath the other thread. */
+	auto attr = make_attr(setup);
+	std::jthread user([&](const std::stop_token &stop) {
+		while (!done && !stop.stop_requested()) {
+			auto found = Pmu::find("modelled");
+
+			if (!found)
+				continue;
+			attr.type = found->type();
+			auto event = Event::open(attr, setup.target);
+			if (!event)
+				continue;
+			auto data = DataRing::map(*event, setup.data_bytes);
+			auto aux = data ? AuxRing::map(*data, *event, setup.aux_bytes, AuxMode::full_trace, true)
+					: Result<AuxRing>(data.error());
+			if (!aux) {
+				failure = aux.error().text;
+				break;
+			}
+			event->enable().value();
+			event->disable().value();
+			traced += aux->head();
+		}
+		done = true;
+	});
+	auto unit = ModelledUnit::make("modelled").value();
+	std::uint64_t refused = 0;
+	endure("units", options().rounds, [&](std::uint64_t) {
+		std::uint64_t before = traced;
+
+		REQUIRE_FALSE(done);
+		unit.live(true).value();
+		wait_until("trace of the unit", [&] { return done || traced > before; });
+		for (;;) {
+			auto gone = unit.live(false);
+
+			if (gone)
+				break;
+			REQUIRE(gone.error().code == EBUSY);
+			refused++;
+		}
+	});
+	done = true;
+	user.join();
+	INFO(failure);
+	CHECK(failure.empty());
+	std::printf("# %llu times busy\n", static_cast<unsigned long long>(refused));
+}
