@@ -107,7 +107,10 @@ Setup any_setup(Random &random)
 Setup timed(Setup setup, Random &random)
 {
 	setup.manual = false;
-	setup.rate = static_cast<unsigned>(1 + random.below(32));
+	setup.rate = static_cast<unsigned>(16 + random.below(64));
+	/* So that the consumer is told soon. */
+	if (setup.mode == AuxMode::full_trace)
+		setup.watermark = watermarks[1 + random.below(2)];
 	return setup;
 }
 
