@@ -29,7 +29,7 @@ void endure(const std::string &name, std::uint64_t rounds, const std::function<v
 		INFO(name << ", seed " << options().seed << ", round " << done);
 		round(done);
 		if (!file.empty() && (done % 16 == 15 || done + 1 == rounds))
-			std::ofstream(file) << done + 1 << '\n';
+			REQUIRE(std::ofstream(file) << done + 1 << std::endl);
 		if (done % 250 == 249)
 			std::printf("# %s: %llu rounds\n", name.c_str(), static_cast<unsigned long long>(done + 1));
 	}

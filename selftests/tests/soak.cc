@@ -107,7 +107,10 @@ Setup any_setup(Random &random)
 Setup timed(Setup setup, Random &random)
 {
 	setup.manual = false;
-	setup.rate = static_cast<unsigned>(1 + random.below(32));
+	setup.rate = static_cast<unsigned>(16 + random.below(64));
+	/* So that the consumer is told soon. */
+	if (setup.mode == AuxMode::full_trace)
+		setup.watermark = watermarks[1 + random.below(2)];
 	return setup;
 }
 
@@ -317,7 +320,8 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 {
 	need_synthetic();
 	need_sampling();
-	constexpr std::uint64_t batch = 100;
+	/* Opening a tracepoint takes longer than a hundred samples of it. */
+	const std::uint64_t batch = std::min<std::uint64_t>(options().samples / 4, 500);
 	auto nmi = NmiSender::open(options().pmu);
 	std::uint64_t verified = 0, with_trace = 0;
 	Load load;
@@ -329,8 +333,8 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 		auto size = random.of(sizes);
 		bool in_nmi = nmi && random.below(2);
 
-		if (setup.output == AUXPMU_SYNTH_COPY)
-			setup.aux_bytes = 256 * KiB;
+		/* Never to be filled: what is full is off. */
+		setup.aux_bytes = std::max(setup.aux_bytes, setup.output == AUXPMU_SYNTH_COPY ? 256 * KiB : 64 * KiB);
 		setup.data_bytes = 1 * MiB;
 		pin(0);
 		INFO(describe(setup) << ", samples of " << size << (in_nmi ? " in NMI" : ""));
