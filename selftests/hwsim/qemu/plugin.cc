@@ -28,6 +28,7 @@ struct Translation {
 };
 
 struct Plugin {
+	x86::Control control;
 	Machine machine;
 	std::vector<std::unique_ptr<Vcpu>> vcpus;
 	std::mutex lock; /* for what follows: vCPUs translate at the same time */
@@ -279,7 +280,7 @@ void option(std::string_view text)
 	} else if (name == "bts") {
 		machine.hardware.bts = on_or_off(name, value);
 	} else if (name == "fault") {
-		if (!machine.faults.set(value))
+		if (!machine.control->command("fault " + std::string(value)))
 			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
 	} else if (name == "truth") {
 		machine.truth = value;
@@ -304,6 +305,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			std::to_string(qemu_api_version) + " (QEMU 11) only");
 	if (!info->system_emulation || std::string_view(info->target_name) != "x86_64")
 		refuse("hwsim is for qemu-system-x86_64, this is " + std::string(info->target_name));
+	plugin.machine.control = &plugin.control;
 	plugin.machine.profile = x86::find_profile("skylake");
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);

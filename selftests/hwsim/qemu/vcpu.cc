@@ -22,17 +22,40 @@ const char *Vcpu::init()
 {
 	if (!registers.find())
 		return "a register is missing: is this qemu-system-x86_64?";
-	const std::string suffix = "." + std::to_string(index);
-	if (!machine.truth.empty() &&
-		!(truth.open(machine.truth + suffix) && bts_truth.open(machine.truth + ".bts" + suffix)))
-		return "the truth log cannot be written";
-	if (!machine.raw.empty()) {
-		raw.reset(std::fopen((machine.raw + suffix).c_str(), "wb"));
-		if (!raw)
-			return "the raw trace cannot be written";
-	}
+	if (!open_logs())
+		return "the truth log or the raw trace cannot be written";
+	spurious_at = settings.faults.spurious_pmi;
 	rearm();
 	return nullptr;
+}
+
+bool Vcpu::open_logs()
+{
+	const std::string name = settings.log.empty() ? "" : "." + settings.log;
+	const std::string suffix = "." + std::to_string(index);
+	if (!machine.truth.empty() && !(truth.open(machine.truth + name + suffix) &&
+					      bts_truth.open(machine.truth + name + ".bts" + suffix)))
+		return false;
+	if (!machine.raw.empty())
+		raw.reset(std::fopen((machine.raw + name + suffix).c_str(), "wb"));
+	return machine.raw.empty() || raw;
+}
+
+/* Somebody has given a command. */
+void Vcpu::take_over()
+{
+	const x86::Settings before = settings;
+	version = machine.control->version();
+	settings = machine.control->settings();
+	if (settings.log != before.log) {
+		finish();
+		open_logs();
+	}
+	pt.set_faults(settings.faults);
+	collect();
+	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
+		spurious_at = totals[0].instructions + totals[1].instructions + settings.faults.spurious_pmi;
+	rearm();
 }
 
 /*
@@ -263,12 +286,21 @@ void Vcpu::settle()
 void Vcpu::performance_interrupt()
 {
 	counts.pmi_asked++;
-	if (machine.faults.lost_pmi && counts.pmi_asked % machine.faults.lost_pmi == 0)
+	const x86::Faults &faults = settings.faults;
+	if (faults.lost_pmi && counts.pmi_asked % faults.lost_pmi == 0)
 		return;
-	if (!machine.faults.late_pmi)
+	if (!faults.late_pmi && !faults.doubled_pmi)
 		return deliver();
 	collect();
-	late_at = totals[0].instructions + totals[1].instructions + machine.faults.late_pmi;
+	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	if (faults.late_pmi)
+		late_at = now + faults.late_pmi;
+	else
+		deliver();
+	/* While the handler of the first runs: two at once would be one NMI. */
+	constexpr std::uint64_t within_handler = 200;
+	if (faults.doubled_pmi && counts.pmi_asked % faults.doubled_pmi == 0)
+		doubled_at = now + faults.late_pmi + within_handler;
 	rearm();
 }
 
@@ -279,8 +311,12 @@ void Vcpu::inject()
 		late_at = 0;
 		deliver();
 	}
-	if (machine.faults.spurious_pmi && now >= spurious_at) {
-		spurious_at = now + machine.faults.spurious_pmi;
+	if (doubled_at && now >= doubled_at) {
+		doubled_at = 0;
+		counts.pmi_doubled += apic.repeat();
+	}
+	if (settings.faults.spurious_pmi && now >= spurious_at) {
+		spurious_at = now + settings.faults.spurious_pmi;
 		deliver();
 	}
 }
@@ -290,7 +326,7 @@ std::uint64_t Vcpu::until_injection() const
 {
 	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
 	std::uint64_t least = x86::Perfmon::unlimited;
-	for (const std::uint64_t at : {late_at, spurious_at})
+	for (const std::uint64_t at : {late_at, doubled_at, settings.faults.spurious_pmi ? spurious_at : 0})
 		if (at)
 			least = std::min(least, at > now ? at - now : 1);
 	return least;
@@ -315,6 +351,8 @@ void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 void Vcpu::before(const Site &site)
 {
 	using x86::Special;
+	if (version != machine.control->version())
+		take_over();
 	switch (site.instruction.special) {
 	case Special::cpuid:
 		return cpuid(site);
@@ -341,10 +379,24 @@ void Vcpu::set_edx_eax(std::uint64_t value)
 }
 
 /* Leaves are QEMU's with bits added, which is done after QEMU's answer; see the translator. */
-void Vcpu::cpuid(const Site &)
+void Vcpu::cpuid(const Site &site)
 {
 	cpuid_leaf = static_cast<std::uint32_t>(registers[Reg::rax]);
+	if (cpuid_leaf == x86::Control::cpuid_leaf)
+		return command(site);
 	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
+}
+
+void Vcpu::command(const Site &site)
+{
+	std::string text(std::min<std::uint64_t>(registers[Reg::rdx], x86::Control::longest), 0);
+	const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t *>(text.data()), text.size());
+	const bool done = memory.read_linear(registers[Reg::rcx], bytes) && machine.control->command(text);
+	if (done)
+		take_over();
+	registers.set(Reg::rax, done ? 0 : 1);
+	registers.set(Reg::rbx, x86::Control::signature);
+	skip(site);
 }
 
 void Vcpu::after_cpuid()
@@ -396,7 +448,7 @@ void Vcpu::wrmsr(const Site &site)
 	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
 	if (msr == msr_tsc_aux)
 		tsc_aux = value;
-	if (machine.faults.gp && msr == machine.faults.gp)
+	if (settings.faults.gp && msr == settings.faults.gp)
 		return fault();
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
 		if (pt.write_faults(msr, value))
@@ -485,10 +537,10 @@ std::string Vcpu::statistics() const
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
-		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " masked %" PRIu64
+		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64
 		" faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
-		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
+		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi, counts.pmi_doubled,
 		counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped, store.unmapped);
 	std::string all = text;
 	if (flow.impossible) {

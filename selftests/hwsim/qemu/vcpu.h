@@ -15,7 +15,7 @@
 #include "../x86/classify.h"
 #include "../x86/clock.h"
 #include "../x86/cpuid.h"
-#include "../x86/faults.h"
+#include "../x86/control.h"
 #include "../x86/local_apic.h"
 #include "../x86/perfmon.h"
 #include "../x86/pt_unit.h"
@@ -44,7 +44,7 @@ struct Hot {
 struct Machine {
 	const x86::Profile *profile = nullptr;
 	x86::Hardware hardware;
-	x86::Faults faults;
+	x86::Control *control = nullptr;
 	x86::Clock *clock = nullptr;
 	qemu_plugin_scoreboard *score = nullptr;
 	std::string truth; /* prefixes of files; none if empty */
@@ -130,6 +130,9 @@ private:
 		qemu_plugin_set_pc(block_pc + site.offset + site.size);
 	}
 	void cpuid(const Site &site);
+	void command(const Site &site);
+	void take_over();
+	bool open_logs();
 	void rdmsr(const Site &site);
 	void wrmsr(const Site &site);
 	void rdtsc(const Site &site);
@@ -140,11 +143,14 @@ private:
 
 	const unsigned index;
 	const Machine &machine;
+	/* What the machine's control said last. */
+	unsigned version = machine.control->version();
+	x86::Settings settings = machine.control->settings();
 	CpuRegisters registers;
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
 	x86::Perfmon perfmon{*machine.profile, *this};
-	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, machine.faults};
+	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults};
 	x86::Bts bts{memory};
 	FlowTracker tracker{*this};
 	TruthWriter truth;
@@ -163,7 +169,8 @@ private:
 
 	/* Faults: totals of instructions at which something is due. */
 	std::uint64_t late_at = 0;
-	std::uint64_t spurious_at = machine.faults.spurious_pmi;
+	std::uint64_t doubled_at = 0;
+	std::uint64_t spurious_at = 0;
 
 	std::uint64_t block_pc = 0;
 	std::uint64_t tsc_aux = 0;
@@ -172,7 +179,7 @@ private:
 	std::uint64_t faulting_rcx = 0;
 
 	struct {
-		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, taken_back = 0, faults = 0, discontinuities = 0;
+		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0, discontinuities = 0;
 	} counts;
 };
 

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pt_unit.h"
 
+#include <algorithm>
+
 namespace hwsim::x86::pt
 {
 
 PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &injected)
-	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around),
-	  faults(injected), next_overflow(injected.overflow)
+	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around)
 {
+	set_faults(injected);
 	if (faults.in_use)
 		registers.ctl = ctl::trace_en | ctl::topa;
+}
+
+void PtUnit::set_faults(const Faults &now)
+{
+	const std::uint64_t bytes = counts.bytes + stream.pending().size();
+	if (now.overflow != faults.overflow)
+		next_overflow = bytes + now.overflow;
+	if (now.topa_error != faults.topa_error)
+		next_error = now.topa_error ? bytes + now.topa_error : 0;
+	faults = now;
 }
 
 // --- what is traced -------------------------------------------------------------------
@@ -202,7 +214,7 @@ void PtUnit::arrive(const Place &here)
 	}
 	const bool wanted = in_context && filter(here.pc);
 	if (packet_en && wanted) {
-		if (faults.overflow)
+		if (faults.overflow || stream.overflowing())
 			overflow(here);
 		if (stream.sync_due())
 			synchronize(&here);
@@ -215,7 +227,7 @@ void PtUnit::arrive(const Place &here)
 	}
 	if (!sync_pending && ++arrivals % arrivals_per_tick == 0)
 		stream.tick();
-	if (stream.pending().size() >= flush_at)
+	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : flush_at))
 		flush();
 }
 
@@ -267,7 +279,7 @@ void PtUnit::synchronize(const Place *here)
 
 std::uint64_t PtUnit::read(std::uint32_t msr)
 {
-	if (msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status)
+	if (!faults.slow_flush && (msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status))
 		flush();
 	std::uint64_t value = registers.read(msr);
 	if (msr == msr::status && triggered()) {
@@ -321,9 +333,9 @@ void PtUnit::flush()
 	if (bytes.empty())
 		return;
 	OutputResult result;
-	if (faults.topa_error && counts.bytes >= faults.topa_error) {
+	if (next_error && counts.bytes >= next_error) {
 		result.error = true;
-		faults.topa_error = 0;
+		next_error = 0;
 	} else if (!output_closed)
 		result = output.write(registers.output, registers.is_set(ctl::topa), bytes);
 	processor.trace_bytes(bytes.first(result.written));

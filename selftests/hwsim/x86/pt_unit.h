@@ -50,6 +50,9 @@ public:
 
 	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
 
+	/* From now on; in_use matters when the machine begins only. */
+	void set_faults(const Faults &now);
+
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
 	std::uint64_t read(std::uint32_t msr);
@@ -71,6 +74,8 @@ public:
 
 private:
 	static constexpr std::size_t flush_at = 1024;
+	/* The most that slow-flush may let gather: what is said at once has to find room behind it. */
+	static constexpr std::size_t flush_at_most = 3072;
 	/* Reading the clock costs as much as a block. */
 	static constexpr unsigned arrivals_per_tick = 8;
 
@@ -108,6 +113,7 @@ private:
 	static constexpr unsigned overflow_blocks = 20;
 	Faults faults;
 	std::uint64_t next_overflow = 0; /* bytes of trace */
+	std::uint64_t next_error = 0;    /* likewise; 0 is never */
 	unsigned overflow_left = 0;
 	Counts counts;
 };
