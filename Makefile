@@ -18,7 +18,7 @@ dkms_source := /usr/src/auxpmu-$(VERSION)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export SMP MEM APPEND ACCEL QEMU_ARGS HANG LIMIT TESTS DEBUG
+export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT HANG LIMIT TESTS DEBUG
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 
@@ -99,7 +99,7 @@ bench: ## measurements in guests: KERNEL=
 planted: ## plant bugs in a copy of the tree and see the tests catch them; KERNEL= (6.12), after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
-vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS=
+vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT=
 	@[ -n "$(KERNEL)" ] || { echo "KERNEL= which? make lab; selftests/vm/lab kernels lists them" >&2; exit 1; }
 	@$(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst $(if $(SHARE),--share "$(SHARE)") "$$VM_RUN"
 

@@ -2,7 +2,8 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...[,truth=PREFIX][,raw=PREFIX][,log=FILE]
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...
+ *           [,truth=PREFIX][,blocks=on|off][,raw=PREFIX][,log=FILE]
  */
 #include <cstring>
 #include <memory>
@@ -50,6 +51,11 @@ qemu_plugin_u64 hot_word(std::size_t offset)
 void on_block(unsigned vcpu, void *data)
 {
 	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
+}
+
+void on_program_block(unsigned vcpu, void *data)
+{
+	plugin.vcpus[vcpu]->log_block(*static_cast<const Block *>(data));
 }
 
 void on_spent(unsigned vcpu, void *)
@@ -195,6 +201,8 @@ void on_translation(qemu_plugin_tb *tb, void *)
 		return;
 	auto translation = std::make_unique<Translation>();
 	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
+	if (plugin.machine.blocks && translation->block.level)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_program_block, CB_R_REGS, &translation->block);
 	hook_instructions(tb, *translation, list);
 	hook_flow(tb, *translation, list.back());
 	if (plugin.machine.hardware.pmu)
@@ -279,6 +287,8 @@ void option(std::string_view text)
 		machine.hardware.pmu = on_or_off(name, value);
 	} else if (name == "bts") {
 		machine.hardware.bts = on_or_off(name, value);
+	} else if (name == "blocks") {
+		machine.blocks = on_or_off(name, value);
 	} else if (name == "fault") {
 		if (!machine.control->command("fault " + std::string(value)))
 			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
@@ -289,7 +299,7 @@ void option(std::string_view text)
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth raw log");
+		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth blocks raw log");
 	}
 }
 
@@ -309,6 +319,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	plugin.machine.profile = x86::find_profile("skylake");
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);
+	if (plugin.machine.blocks && plugin.machine.truth.empty())
+		refuse("blocks=on goes with truth=");
 	static x86::MonotonicClock clock(plugin.machine.profile->tsc_ticks_per_ns);
 	plugin.machine.clock = &clock;
 	plugin.machine.score = qemu_plugin_scoreboard_new(sizeof(Hot));

@@ -33,8 +33,10 @@ bool Vcpu::open_logs()
 {
 	const std::string name = settings.log.empty() ? "" : "." + settings.log;
 	const std::string suffix = "." + std::to_string(index);
-	if (!machine.truth.empty() && !(truth.open(machine.truth + name + suffix) &&
-					      bts_truth.open(machine.truth + name + ".bts" + suffix)))
+	if (!machine.truth.empty() &&
+		!(truth.open(machine.truth + name + suffix) && bts_truth.open(machine.truth + name + ".bts" + suffix)))
+		return false;
+	if (machine.blocks && !blocks.open(machine.truth + name + ".blocks" + suffix))
 		return false;
 	if (!machine.raw.empty())
 		raw.reset(std::fopen((machine.raw + name + suffix).c_str(), "wb"));
@@ -138,10 +140,7 @@ void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to
 
 void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 {
-	const bool was = pt.enabled();
 	pt.straight(block, pc, end);
-	if (was != pt.enabled())
-		truth.write(was ? unknown : 0, was ? 0 : unknown);
 }
 
 void Vcpu::transfer(const Transfer &transfer)
@@ -149,7 +148,7 @@ void Vcpu::transfer(const Transfer &transfer)
 	const bool was = pt.enabled();
 	pt.transfer(transfer);
 	if (was && (transfer.taken || !pt.enabled()))
-		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : 0);
+		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : pt.left_for());
 	if (transfer.taken)
 		store_branch(transfer.from, transfer.level, transfer.to.pc);
 }
@@ -159,7 +158,7 @@ void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
 	const bool was = pt.enabled();
 	pt.interrupt(from, level, to);
 	if (was)
-		truth.write(from, pt.enabled() ? to.pc : 0);
+		truth.write(from, pt.enabled() ? to.pc : pt.left_for());
 	store_branch(from, level, to.pc);
 }
 
@@ -524,6 +523,7 @@ void Vcpu::finish()
 {
 	truth.flush();
 	bts_truth.flush();
+	blocks.flush();
 	if (raw)
 		std::fflush(raw.get());
 }
@@ -537,11 +537,13 @@ std::string Vcpu::statistics() const
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
-		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64
-		" faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
+		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64
+		" masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64
+		" unmapped %" PRIu64 "\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
-		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi, counts.pmi_doubled,
-		counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped, store.unmapped);
+		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
+		counts.pmi_doubled, counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped,
+		store.unmapped);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

@@ -14,8 +14,8 @@
 #include "../x86/bts.h"
 #include "../x86/classify.h"
 #include "../x86/clock.h"
-#include "../x86/cpuid.h"
 #include "../x86/control.h"
+#include "../x86/cpuid.h"
 #include "../x86/local_apic.h"
 #include "../x86/perfmon.h"
 #include "../x86/pt_unit.h"
@@ -47,7 +47,8 @@ struct Machine {
 	x86::Control *control = nullptr;
 	x86::Clock *clock = nullptr;
 	qemu_plugin_scoreboard *score = nullptr;
-	std::string truth; /* prefixes of files; none if empty */
+	bool blocks = false; /* a log of the blocks of programs, beside the truth */
+	std::string truth;   /* prefixes of files; none if empty */
 	std::string raw;
 };
 
@@ -71,6 +72,12 @@ public:
 	Place state();
 
 	void enter(const Block &block);
+	/* A block of a program begins: for a log that neither the tracker nor the trace unit's filters have to do with. */
+	void log_block(const Block &block)
+	{
+		if (pt.is_on(block.level))
+			blocks.write(registers[Reg::rip], block.length);
+	}
 	void discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to);
 	/* All blocks are about to be freed. */
 	void keep_block();
@@ -100,6 +107,8 @@ private:
 	std::uint64_t cr3() override { return registers[Reg::cr3]; }
 	void topa_interrupt() override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
+	void filter_edge(std::uint64_t from, std::uint64_t to) override { truth.write(from, to); }
+	void lost() override { truth.write(loss, 0); }
 
 	Hot &hot() const { return *static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
 	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
@@ -155,6 +164,7 @@ private:
 	FlowTracker tracker{*this};
 	TruthWriter truth;
 	TruthWriter bts_truth;
+	TruthWriter blocks;
 	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
 
 	Block kept; /* the one it was in when all were freed */
@@ -179,7 +189,8 @@ private:
 	std::uint64_t faulting_rcx = 0;
 
 	struct {
-		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0, discontinuities = 0;
+		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,
+			      discontinuities = 0;
 	} counts;
 };
 

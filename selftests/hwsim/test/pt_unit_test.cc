@@ -35,6 +35,8 @@ struct Machine final : Processor {
 	}
 	std::uint64_t cr3() override { return root; }
 	void topa_interrupt() override { interrupts++; }
+	void filter_edge(std::uint64_t from, std::uint64_t to) override { edges.push_back({from, to}); }
+	void lost() override { losses++; }
 
 	void start(std::uint64_t more) { unit.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::branch_en | more); }
 	void branch(Branch kind, std::uint64_t from, Place to, bool taken = true, std::uint8_t level = 3)
@@ -96,7 +98,8 @@ struct Machine final : Processor {
 	ManualClock clock;
 	PtUnit unit;
 	std::uint64_t root = 0x5000;
-	unsigned interrupts = 0;
+	unsigned interrupts = 0, losses = 0;
+	std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
 };
 
 } // namespace
@@ -173,6 +176,7 @@ TEST_CASE("a range filter is exact to the instruction, also inside a block")
 	m.unit.straight(block, 0x401000, 0x40100c);
 	m.branch(Branch::conditional, 0x40100a, user(0x401000));
 	CHECK(m.said() == "PSB 64 PGE:401004 PGD:401008 ");
+	CHECK(m.edges == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 0x401004}, {0x401006, 0x401008}});
 }
 
 TEST_CASE("a branch out of the filter is told by its target alone")
@@ -183,6 +187,7 @@ TEST_CASE("a branch out of the filter is told by its target alone")
 	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::conditional, 0x401002, user(0x402000));
+	CHECK(m.unit.left_for() == 0x402000);
 	m.branch(Branch::conditional, 0x402002, user(0x402010));
 	m.branch(Branch::jump, 0x402012, user(0x401010));
 	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 PGE:401010 PGD ");
@@ -293,6 +298,7 @@ TEST_CASE("a full buffer interrupts, and at STOP the unit is silent")
 	CHECK(m.unit.read(msr::status) & status::stopped);
 	CHECK(m.unit.read(msr::output_mask_ptrs) >> 32 == 4096);
 	CHECK(m.unit.statistics().bytes == 4096);
+	CHECK(m.losses == 1);
 }
 
 TEST_CASE("a broken table is an error that the status tells")

@@ -54,7 +54,7 @@ bool PtUnit::in_stop_range(std::uint64_t ip) const
 /* While packets are enabled every level counts: it is the first block of another one that ends them. */
 bool PtUnit::watches(std::uint8_t level) const
 {
-	return packet_en || (triggered() && registers.is_set(level == 0 ? ctl::os : ctl::user));
+	return packet_en || is_on(level);
 }
 
 // --- the flow -----------------------------------------------------------------------------
@@ -63,24 +63,29 @@ void PtUnit::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 {
 	if (!ranges || !triggered() || !context(block.level))
 		return;
-	std::uint64_t ip = pc;
+	std::uint64_t before = pc, ip = pc;
 	for (const std::uint8_t size : block.sizes) {
 		if (ip != pc && ip < end)
-			step(ip, block);
+			step(before, ip, block);
+		before = ip;
 		ip += size;
 	}
 }
 
 /* An instruction that is reached from the one before it: ranges begin and end inside blocks, too. */
-void PtUnit::step(std::uint64_t ip, const Block &block)
+void PtUnit::step(std::uint64_t from, std::uint64_t ip, const Block &block)
 {
 	if (!triggered())
 		return;
 	if (in_stop_range(ip)) {
+		if (packet_en)
+			processor.filter_edge(from, ip);
 		stop_tracing(ip);
 	} else if (packet_en && !filter(ip)) {
+		processor.filter_edge(from, ip);
 		leave_filter(ip);
 	} else if (!packet_en && filter(ip)) {
+		processor.filter_edge(0, ip);
 		begin_packets({ip, block.level, block.mode});
 	}
 }
@@ -101,6 +106,14 @@ void PtUnit::leave_filter(std::uint64_t ip)
 {
 	stream.disable(ip);
 	packet_en = false;
+	told_exit = ip;
+}
+
+void PtUnit::leave_context()
+{
+	stream.disable();
+	packet_en = false;
+	told_exit = 0;
 }
 
 /* SDM, "Trace Stop": PacketEn goes down, the packet follows, Stopped is set. */
@@ -119,11 +132,13 @@ void PtUnit::transfer(const Transfer &transfer)
 		return;
 	const bool in_context = context(transfer.to.level);
 	const bool in_filter = filter(transfer.to.pc);
+	told_exit = 0;
 	if (!registers.is_set(ctl::branch_en)) {
 		packet_en = in_context && in_filter;
 	} else if (!in_context) {
-		stream.disable();
-		packet_en = false;
+		leave_context();
+	} else if (in_stop_range(transfer.to.pc)) {
+		stop_tracing(transfer.to.pc);
 	} else if (!in_filter) {
 		/* The target says it all: no TNT or TIP for a branch out of the filter. */
 		leave_filter(transfer.to.pc);
@@ -172,14 +187,18 @@ void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
 		return;
 	const bool in_context = context(to.level);
 	const bool in_filter = filter(to.pc);
-	packet_en = in_context && in_filter;
-	if (!registers.is_set(ctl::branch_en))
+	told_exit = 0;
+	if (!registers.is_set(ctl::branch_en)) {
+		packet_en = in_context && in_filter;
 		return;
+	}
 	stream.fup(from);
 	if (!in_context) {
-		stream.disable();
+		leave_context();
+	} else if (in_stop_range(to.pc)) {
+		stop_tracing(to.pc);
 	} else if (!in_filter) {
-		stream.disable(to.pc);
+		leave_filter(to.pc);
 	} else {
 		stream.mode(to.mode);
 		stream.tip(to.pc);
@@ -196,8 +215,7 @@ void PtUnit::address_space(std::uint64_t)
 		if (!sync_pending)
 			stream.address_space(cr3);
 	} else if (packet_en) {
-		stream.disable();
-		packet_en = false;
+		leave_context();
 	}
 }
 
@@ -220,8 +238,7 @@ void PtUnit::arrive(const Place &here)
 			synchronize(&here);
 	} else if (packet_en) {
 		/* Blocks ran that nobody saw. */
-		stream.disable();
-		packet_en = false;
+		leave_context();
 	} else if (wanted) {
 		begin_packets(here);
 	}
@@ -244,6 +261,7 @@ void PtUnit::overflow(const Place &here)
 		next_overflow = counts.bytes + stream.pending().size() + faults.overflow;
 		overflow_left = overflow_blocks;
 		stream.begin_overflow();
+		processor.lost();
 		counts.overflows++;
 	}
 }
@@ -341,6 +359,8 @@ void PtUnit::flush()
 	processor.trace_bytes(bytes.first(result.written));
 	counts.bytes += result.written;
 	counts.lost += bytes.size() - result.written;
+	if (result.written < bytes.size())
+		processor.lost();
 	stream.taken();
 	registers.byte_count = stream.bytes_since_psb() & 0x1'ffff;
 	if (result.error || result.stopped) {

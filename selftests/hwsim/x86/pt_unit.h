@@ -29,6 +29,13 @@ public:
 	virtual void topa_interrupt() = 0;
 	/* Bytes that were written to memory. */
 	virtual void trace_bytes(std::span<const std::uint8_t>) {}
+	/*
+	 * An address range begins or ends within straight code: "from" is the last instruction before, or 0 where tracing
+	 * begins; "to" the first one behind.
+	 */
+	virtual void filter_edge(std::uint64_t from, std::uint64_t to) = 0;
+	/* Trace of what has just happened did not get to memory. */
+	virtual void lost() {}
 
 protected:
 	~Processor() = default;
@@ -60,8 +67,15 @@ public:
 
 	/* Are the blocks of this privilege level of any interest now? */
 	bool watches(std::uint8_t level) const;
+	/* Is this level to be traced by the control register? */
+	bool is_on(std::uint8_t level) const
+	{
+		return triggered() && registers.is_set(level == 0 ? ctl::os : ctl::user);
+	}
 	/* PacketEn: is the instruction that runs now part of the trace? */
 	bool enabled() const { return packet_en; }
+	/* Where the program went when it left what is traced, if the trace says it; or 0. */
+	std::uint64_t left_for() const { return told_exit; }
 
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
@@ -89,7 +103,8 @@ private:
 	void branch_packet(const Transfer &transfer);
 	void leave_filter(std::uint64_t ip);
 	void stop_tracing(std::uint64_t ip);
-	void step(std::uint64_t ip, const Block &block);
+	void leave_context();
+	void step(std::uint64_t from, std::uint64_t ip, const Block &block);
 	void begin_packets(const Place &here);
 	void overflow(const Place &here);
 	void trace_on();
@@ -107,6 +122,7 @@ private:
 	bool ranges = false;        /* any ADDRn_CFG in use */
 	bool filters = false;       /* any that FilterEn depends on */
 	std::uint64_t cr3 = 0;
+	std::uint64_t told_exit = 0;
 	unsigned arrivals = 0;
 
 	/* An overflow lasts for some blocks. */
