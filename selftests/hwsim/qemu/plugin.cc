@@ -114,7 +114,9 @@ std::vector<Decoded> decode(const qemu_plugin_tb *tb)
 		qemu_plugin_insn *handle = qemu_plugin_tb_get_insn(tb, i);
 		const auto size = static_cast<std::uint32_t>(qemu_plugin_insn_data(handle, bytes, sizeof bytes));
 		list.push_back({handle, offset, size, x86::classify({bytes, size})});
-		offset += size;
+		if (list.back().instruction.in_memory)
+			list.back().size = self->operand_size(qemu_plugin_tb_vaddr(tb) + offset, size);
+		offset += list.back().size;
 	}
 	return list;
 }

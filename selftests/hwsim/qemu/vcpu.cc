@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 namespace hwsim::qemu
 {
@@ -507,13 +508,53 @@ void Vcpu::rdpmc(const Site &site)
 	jump_behind(site);
 }
 
-/* QEMU does not know PTWRITE; the form with a memory operand is left to it and is an invalid instruction. */
+std::optional<x86::MemoryOperand> Vcpu::operand_at(std::uint64_t pc)
+{
+	/* The next page need not be there. */
+	std::uint8_t bytes[15];
+	const std::size_t in_page = std::min<std::uint64_t>(sizeof bytes, 0x1000 - (pc & 0xfff));
+	const bool whole = memory.read_linear(pc, bytes);
+	if (!whole && !memory.read_linear(pc, std::span(bytes).first(in_page)))
+		return {};
+	return x86::memory_operand(std::span(bytes).first(whole ? sizeof bytes : in_page));
+}
+
+std::uint32_t Vcpu::operand_size(std::uint64_t address, std::uint32_t read)
+{
+	const auto operand = operand_at(address);
+	return operand ? operand->length : read;
+}
+
+bool Vcpu::read_operand(const Site &site, std::uint64_t &value)
+{
+	const std::uint64_t pc = block_pc + site.offset;
+	const auto operand = operand_at(pc);
+	if (!operand || site.block->mode != x86::pt::mode_64)
+		return false;
+	using Segment = x86::MemoryOperand::Segment;
+	const std::uint64_t base = operand->segment == Segment::fs   ? registers[Reg::fs_base]
+				   : operand->segment == Segment::gs ? registers[Reg::gs_base]
+								     : 0;
+	const std::uint64_t address = operand->address(
+		[this](unsigned n) { return registers[static_cast<Reg>(n)]; }, pc + operand->length, base);
+	std::uint8_t bytes[8] = {};
+	if (!memory.read_linear(address, std::span(bytes).first(site.instruction.wide ? 8 : 4)))
+		return false;
+	std::memcpy(&value, bytes, sizeof value);
+	return true;
+}
+
+/* QEMU does not know PTWRITE: what we do not carry out is an invalid instruction. */
 void Vcpu::ptwrite(const Site &site)
 {
-	if (!machine.hardware.pt || !machine.profile->pt.ptwrite || site.instruction.in_memory)
+	if (!machine.hardware.pt || !machine.profile->pt.ptwrite)
 		return;
-	pt.ptwrite(
-		block_pc + site.offset, registers[static_cast<Reg>(site.instruction.operand)], site.instruction.wide);
+	std::uint64_t value = 0;
+	if (!site.instruction.in_memory)
+		value = registers[static_cast<Reg>(site.instruction.operand)];
+	else if (!read_operand(site, value))
+		return;
+	pt.ptwrite(block_pc + site.offset, value, site.instruction.wide);
 	skip(site);
 }
 

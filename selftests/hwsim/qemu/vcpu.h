@@ -17,6 +17,7 @@
 #include "../x86/control.h"
 #include "../x86/cpuid.h"
 #include "../x86/local_apic.h"
+#include "../x86/operand.h"
 #include "../x86/perfmon.h"
 #include "../x86/pt_unit.h"
 #include "registers.h"
@@ -88,6 +89,8 @@ public:
 	void idle() { pass_time(); }
 	void resume() { cycles_at = machine.clock->tsc(); }
 
+	/* The whole length of PTWRITE with a memory operand, of which QEMU has read as much as it takes not to know it. */
+	std::uint32_t operand_size(std::uint64_t address, std::uint32_t read);
 	/* Before an instruction. Those that were carried out do not return but go on behind it. */
 	void note_pc() { block_pc = registers[Reg::rip]; }
 	void before(const Site &site);
@@ -147,6 +150,8 @@ private:
 	void rdtsc(const Site &site);
 	void rdpmc(const Site &site);
 	void ptwrite(const Site &site);
+	std::optional<x86::MemoryOperand> operand_at(std::uint64_t pc);
+	bool read_operand(const Site &site, std::uint64_t &value);
 	void fault();
 	void set_edx_eax(std::uint64_t value);
 

@@ -221,7 +221,7 @@ TEST_CASE("a CR3 filter follows the address space")
 	m.root = 0x5000;
 	m.unit.address_space(0xffff'ffff'8100'0008);
 	CHECK_FALSE(m.unit.enabled());
-	CHECK(m.said() == "PSB 64 PGE:ffffffff81000004 PGD ");
+	CHECK(m.said() == "PSB PIP:7000 64 PGE:ffffffff81000004 PGD ");
 }
 
 TEST_CASE("a switch of address space in a traced kernel is a PIP")

@@ -93,9 +93,8 @@ void PtUnit::step(std::uint64_t from, std::uint64_t ip, const Block &block)
 void PtUnit::begin_packets(const Place &here)
 {
 	/* Of the time that has passed unseen, so that a decoder does not date this before it. */
-	if (!sync_pending)
-		stream.tick();
-	if (sync_pending || stream.sync_due())
+	stream.tick();
+	if (stream.sync_due())
 		synchronize(nullptr);
 	if (registers.is_set(ctl::branch_en))
 		stream.enable(here.pc, here.mode);
@@ -212,8 +211,7 @@ void PtUnit::address_space(std::uint64_t)
 	if (!triggered() || !registers.is_set(ctl::os))
 		return;
 	if (context(0)) {
-		if (!sync_pending)
-			stream.address_space(cr3);
+		stream.address_space(cr3);
 	} else if (packet_en) {
 		leave_context();
 	}
@@ -242,7 +240,7 @@ void PtUnit::arrive(const Place &here)
 	} else if (wanted) {
 		begin_packets(here);
 	}
-	if (!sync_pending && ++arrivals % arrivals_per_tick == 0)
+	if (++arrivals % arrivals_per_tick == 0)
 		stream.tick();
 	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : flush_at))
 		flush();
@@ -280,16 +278,15 @@ void PtUnit::synchronize(const Place *here)
 {
 	SyncState state;
 	state.packets_enabled = here && registers.is_set(ctl::branch_en);
-	state.with_cr3 = registers.is_set(ctl::os);
-	if (state.with_cr3)
+	if (registers.is_set(ctl::os))
 		cr3 = processor.cr3();
+	state.with_cr3 = registers.is_set(ctl::os) && context(here ? here->level : 0);
 	state.cr3 = cr3;
 	if (here) {
 		state.ip = here->pc;
 		state.mode = here->mode;
 	}
 	stream.sync(state);
-	sync_pending = false;
 	counts.syncs++;
 }
 
@@ -327,10 +324,12 @@ void PtUnit::trace_on()
 		filters |= registers.range_config(n) == range_filter;
 	}
 	stream.start(registers.ctl, registers.byte_count);
-	sync_pending = registers.byte_count == 0;
 	packet_en = false;
 	output_closed = !triggered(); /* Error and Stopped stay until software clears them */
 	cr3 = processor.cr3();
+	/* SDM, "PSB": the first comes with TraceEn, whoever runs then. */
+	if (registers.byte_count == 0 && triggered())
+		synchronize(nullptr);
 }
 
 /* Everything is in memory, and the registers say where, when the WRMSR is done. */

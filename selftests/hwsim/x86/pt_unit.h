@@ -117,7 +117,6 @@ private:
 	Output output;
 	Processor &processor;
 	bool packet_en = false;
-	bool sync_pending = false;  /* PSB+ before the first packet */
 	bool output_closed = false; /* after STOP or an error, until TraceEn is set anew */
 	bool ranges = false;        /* any ADDRn_CFG in use */
 	bool filters = false;       /* any that FilterEn depends on */
