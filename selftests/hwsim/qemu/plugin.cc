@@ -93,7 +93,7 @@ void on_after_cpuid(unsigned vcpu, void *)
 void on_discontinuity(unsigned vcpu, qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to, void *)
 {
 	if (type != DISCON_HOSTCALL)
-		plugin.vcpus[vcpu]->discontinuity(type, from, to);
+		plugin.vcpus[vcpu]->discontinuity(from, to);
 }
 
 // --- translation ----------------------------------------------------------------------------

@@ -30,30 +30,47 @@ const char *Vcpu::init()
 	return nullptr;
 }
 
+/* Behind the prefix: name of the log, kind of log, number of the vCPU. */
+std::string Vcpu::log_path(const char *kind) const
+{
+	return (settings.log.empty() ? "" : "." + settings.log) + kind + "." + std::to_string(index);
+}
+
 bool Vcpu::open_logs()
 {
-	const std::string name = settings.log.empty() ? "" : "." + settings.log;
-	const std::string suffix = "." + std::to_string(index);
 	if (!machine.truth.empty() &&
-		!(truth.open(machine.truth + name + suffix) && bts_truth.open(machine.truth + name + ".bts" + suffix)))
+		!(truth.open(machine.truth + log_path("")) && bts_truth.open(machine.truth + log_path(".bts"))))
 		return false;
-	if (machine.blocks && !blocks.open(machine.truth + name + ".blocks" + suffix))
+	if (machine.blocks && !blocks.open(machine.truth + log_path(".blocks")))
 		return false;
 	if (!machine.raw.empty())
-		raw.reset(std::fopen((machine.raw + name + suffix).c_str(), "wb"));
+		raw.reset(std::fopen((machine.raw + log_path("")).c_str(), "wb"));
 	return machine.raw.empty() || raw;
+}
+
+/* TraceEn may have changed. It does so in the kernel, so that no instruction of a program stands on both sides. */
+void Vcpu::count_traced(bool was_on)
+{
+	const bool on = pt.is_on(3);
+	if (on == was_on)
+		return;
+	collect();
+	if (on)
+		traced_from = totals[1].instructions;
+	else
+		traced += totals[1].instructions - traced_from;
 }
 
 /* Somebody has given a command. */
 void Vcpu::take_over()
 {
-	const x86::Settings before = settings;
+	const x86::Settings before = settings, next = machine.control->settings();
 	version = machine.control->version();
-	settings = machine.control->settings();
-	if (settings.log != before.log) {
+	if (next.log != before.log)
 		finish();
+	settings = next;
+	if (next.log != before.log)
 		open_logs();
-	}
 	pt.set_faults(settings.faults);
 	collect();
 	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
@@ -82,15 +99,14 @@ void Vcpu::enter(const Block &block)
 }
 
 /*
- * QEMU announces some exceptions that then do not happen, with no change of address. Of real ones the control registers are
- * those of the handler already.
+ * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. So the type does not tell
+ * them apart. The control registers are those of the handler already.
  */
-void Vcpu::discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to)
+void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
 	if (from == to)
 		return;
-	if (type == DISCON_EXCEPTION)
-		uncount_fault(from);
+	uncount_fault(from);
 	if (faulting) {
 		faulting = false;
 		registers.set(Reg::rcx, faulting_rcx);
@@ -183,7 +199,7 @@ void Vcpu::arrive(const Place &here)
 
 /*
  * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
- * carried out, and from one that faults. Interrupts come between blocks.
+ * carried out, and from one that faults.
  */
 void Vcpu::uncount(const Block &block, std::size_t from)
 {
@@ -198,8 +214,8 @@ void Vcpu::uncount(const Block &block, std::size_t from)
 }
 
 /*
- * Where the block began is not known here, but its page offset is. An address at which the block has nothing was reached from its
- * end: then all of it has run.
+ * Where the block began is not known here, but its page offset is. An interrupt comes between blocks, at an address that was reached
+ * from the end of the last one: at which that block has nothing, or which its branch led to. Then all of it has run.
  */
 void Vcpu::uncount_fault(std::uint64_t from)
 {
@@ -453,10 +469,11 @@ void Vcpu::wrmsr(const Site &site)
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
 		if (pt.write_faults(msr, value))
 			return fault();
-		const bool was = pt.enabled();
+		const bool was = pt.enabled(), was_on = pt.is_on(3);
 		pt.write(msr, value);
 		if (was && !pt.enabled())
 			truth.write(unknown, 0);
+		count_traced(was_on);
 		watch(0);
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
 		uncount(*site.block, site.index + 1);
@@ -565,6 +582,13 @@ void Vcpu::finish()
 	truth.flush();
 	bts_truth.flush();
 	blocks.flush();
+	if (machine.truth.empty() || !machine.hardware.pmu)
+		return;
+	if (std::FILE *file = std::fopen((machine.truth + log_path(".counted")).c_str(), "w")) {
+		std::fprintf(file, "%" PRIu64 "\n", traced);
+		std::fclose(file);
+	}
+	traced = 0;
 	if (raw)
 		std::fflush(raw.get());
 }

@@ -79,7 +79,7 @@ public:
 		if (pt.is_on(block.level))
 			blocks.write(registers[Reg::rip], block.length);
 	}
-	void discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to);
+	void discontinuity(std::uint64_t from, std::uint64_t to);
 	/* All blocks are about to be freed. */
 	void keep_block();
 
@@ -145,6 +145,8 @@ private:
 	void command(const Site &site);
 	void take_over();
 	bool open_logs();
+	std::string log_path(const char *kind) const;
+	void count_traced(bool was_on);
 	void rdmsr(const Site &site);
 	void wrmsr(const Site &site);
 	void rdtsc(const Site &site);
@@ -179,6 +181,8 @@ private:
 		std::uint64_t instructions = 0, branches = 0, cycles = 0;
 	} totals[2];
 	std::uint64_t armed = 0;
+	/* User instructions that the counters saw while programs were traced: of the present log, and when TraceEn was set. */
+	std::uint64_t traced = 0, traced_from = 0;
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
 	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
 
