@@ -383,6 +383,8 @@ void Vcpu::before(const Site &site)
 		return ptwrite(site);
 	case Special::rdpmc:
 		return rdpmc(site);
+	case Special::lidt:
+		return lidt(site);
 	case Special::none:
 		return;
 	}
@@ -542,7 +544,38 @@ std::uint32_t Vcpu::operand_size(std::uint64_t address, std::uint32_t read)
 	return operand ? operand->length : read;
 }
 
-bool Vcpu::read_operand(const Site &site, std::uint64_t &value)
+/* QEMU does it; we look where the table is. */
+void Vcpu::lidt(const Site &site)
+{
+	std::uint8_t bytes[10];
+	if (read_operand(site, bytes))
+		std::memcpy(&idt, bytes + 2, sizeof idt);
+}
+
+std::optional<std::uint8_t> Vcpu::vector_of(std::uint64_t handler)
+{
+	/* SDM volume 3, "64-Bit Mode IDT": 16 bytes, the offset in three parts. */
+	std::uint8_t gate[16];
+	for (unsigned vector = 0; idt && vector < 256; vector++) {
+		if (!memory.read_linear(idt + 16 * vector, gate))
+			return {};
+		std::uint64_t low, high;
+		std::memcpy(&low, gate, 8);
+		std::memcpy(&high, gate + 8, 8);
+		if (((low & 0xffff) | (low >> 32 & 0xffff'0000) | high << 32) == handler)
+			return static_cast<std::uint8_t>(vector);
+	}
+	return {};
+}
+
+bool Vcpu::is_iret(std::uint64_t at)
+{
+	std::uint8_t code[2] = {};
+	memory.read_linear(at, code);
+	return code[0] == 0xcf || (code[0] == 0x48 && code[1] == 0xcf);
+}
+
+bool Vcpu::read_operand(const Site &site, std::span<std::uint8_t> to)
 {
 	const std::uint64_t pc = block_pc + site.offset;
 	const auto operand = operand_at(pc);
@@ -554,11 +587,7 @@ bool Vcpu::read_operand(const Site &site, std::uint64_t &value)
 								     : 0;
 	const std::uint64_t address = operand->address(
 		[this](unsigned n) { return registers[static_cast<Reg>(n)]; }, pc + operand->length, base);
-	std::uint8_t bytes[8] = {};
-	if (!memory.read_linear(address, std::span(bytes).first(site.instruction.wide ? 8 : 4)))
-		return false;
-	std::memcpy(&value, bytes, sizeof value);
-	return true;
+	return memory.read_linear(address, to);
 }
 
 /* QEMU does not know PTWRITE: what we do not carry out is an invalid instruction. */
@@ -569,7 +598,9 @@ void Vcpu::ptwrite(const Site &site)
 	std::uint64_t value = 0;
 	if (!site.instruction.in_memory)
 		value = registers[static_cast<Reg>(site.instruction.operand)];
-	else if (!read_operand(site, value))
+	else if (std::uint8_t bytes[8] = {}; read_operand(site, std::span(bytes).first(site.instruction.wide ? 8 : 4)))
+		std::memcpy(&value, bytes, sizeof value);
+	else
 		return;
 	pt.ptwrite(block_pc + site.offset, value, site.instruction.wide);
 	skip(site);

@@ -108,6 +108,10 @@ private:
 	void arrive(const Place &here) override;
 
 	std::uint64_t cr3() override { return registers[Reg::cr3]; }
+	std::uint64_t cr2() override { return registers[Reg::cr2]; }
+	bool interrupts_enabled() override { return registers[Reg::eflags] >> 9 & 1; }
+	std::optional<std::uint8_t> vector_of(std::uint64_t handler) override;
+	bool is_iret(std::uint64_t at) override;
 	void topa_interrupt() override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
 	void filter_edge(std::uint64_t from, std::uint64_t to) override { truth.write(from, to); }
@@ -143,6 +147,7 @@ private:
 	}
 	void cpuid(const Site &site);
 	void command(const Site &site);
+	void lidt(const Site &site);
 	void take_over();
 	bool open_logs();
 	std::string log_path(const char *kind) const;
@@ -153,7 +158,7 @@ private:
 	void rdpmc(const Site &site);
 	void ptwrite(const Site &site);
 	std::optional<x86::MemoryOperand> operand_at(std::uint64_t pc);
-	bool read_operand(const Site &site, std::uint64_t &value);
+	bool read_operand(const Site &site, std::span<std::uint8_t> to);
 	void fault();
 	void set_edx_eax(std::uint64_t value);
 
@@ -193,6 +198,7 @@ private:
 
 	std::uint64_t block_pc = 0;
 	std::uint64_t tsc_aux = 0;
+	std::uint64_t idt = 0; /* linear address; the interface does not show it */
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
 	bool faulting = false; /* RCX is not the guest's until the fault is delivered */
 	std::uint64_t faulting_rcx = 0;

@@ -27,13 +27,21 @@ constexpr Place kernel(std::uint64_t pc)
 }
 
 struct Machine final : Processor {
-	explicit Machine(const Faults &faults = {}) : unit(*find_profile("icelake"), clock, memory, *this, faults)
+	explicit Machine(const Faults &faults = {}, const char *profile = "icelake")
+		: unit(*find_profile(profile), clock, memory, *this, faults)
 	{
 		memory.store(table, data | 4 << 6); /* 64 KiB */
 		memory.store(table + 8, table | TopaEntry::end);
 		unit.write(msr::output_base, table);
 	}
 	std::uint64_t cr3() override { return root; }
+	bool interrupts_enabled() override { return interruptible; }
+	std::uint64_t cr2() override { return 0xdead'beef; }
+	std::optional<std::uint8_t> vector_of(std::uint64_t handler) override
+	{
+		return handler == 0xffff'ffff'8100'0000 ? std::optional<std::uint8_t>(14) : std::nullopt;
+	}
+	bool is_iret(std::uint64_t at) override { return at == 0xffff'ffff'8100'0010; }
 	void topa_interrupt() override { interrupts++; }
 	void filter_edge(std::uint64_t from, std::uint64_t to) override { edges.push_back({from, to}); }
 	void lost() override { losses++; }
@@ -77,7 +85,13 @@ struct Machine final : Processor {
 				for (unsigned bit = packet.payload.tnt.bit_size; bit--;)
 					text << (packet.payload.tnt.payload >> bit & 1 ? "T " : "N ");
 			else if (packet.type == ppt_mode)
-				text << (packet.payload.mode.bits.exec.csl ? "64 " : "32 ");
+				text << (packet.payload.mode.bits.exec.csl ? "64" : "32")
+				     << (packet.payload.mode.bits.exec.iflag ? "i " : " ");
+			else if (packet.type == ppt_cfe)
+				text << (packet.payload.cfe.type == pt_cfe_iret ? "IRET" : "INTR") << std::dec
+				     << int{packet.payload.cfe.vector} << (packet.payload.cfe.ip ? "+" : "") << " ";
+			else if (packet.type == ppt_evd)
+				text << "CR2:" << std::hex << packet.payload.evd.payload << " ";
 			else if (packet.type == ppt_pip)
 				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
 			else if (packet.type == ppt_stop)
@@ -98,6 +112,7 @@ struct Machine final : Processor {
 	ManualClock clock;
 	PtUnit unit;
 	std::uint64_t root = 0x5000;
+	bool interruptible = false;
 	unsigned interrupts = 0, losses = 0;
 	std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
 };
@@ -126,6 +141,24 @@ TEST_CASE("kernel and user, with an interrupt")
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
 	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 TIP:ffffffff81000000 TIP:401004 PGD ");
+}
+
+TEST_CASE("event trace tells vectors, addresses of page faults, IRET and the interrupt flag")
+{
+	Machine m({}, "alderlake-n");
+	m.interruptible = true;
+	m.start(ctl::user | ctl::os | ctl::event_en);
+	m.unit.arrive(user(0x401000));
+	m.interruptible = false;
+	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
+	m.interruptible = true;
+	m.unit.arrive(kernel(0xffff'ffff'8100'0004)); /* behind STI */
+	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
+	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8200'0000)); /* no gate known */
+	CHECK(m.said() ==
+		"PSB 64i PGE:401000 CR2:deadbeef INTR14 FUP:401004 64 TIP:ffffffff81000000 "
+		"64i FUP:ffffffff81000004 IRET0+ FUP:ffffffff81000010 TIP:401004 FUP:401004 TIP:ffffffff82000000 PGD ");
 }
 
 TEST_CASE("a change of execution mode comes before the address")

@@ -97,7 +97,7 @@ void PtUnit::begin_packets(const Place &here)
 	if (stream.sync_due())
 		synchronize(nullptr);
 	if (registers.is_set(ctl::branch_en))
-		stream.enable(here.pc, here.mode);
+		stream.enable(here.pc, exec_mode(here));
 	packet_en = true;
 }
 
@@ -106,6 +106,13 @@ void PtUnit::leave_filter(std::uint64_t ip)
 	stream.disable(ip);
 	packet_en = false;
 	told_exit = ip;
+}
+
+/* With event trace the interrupt flag is part of it. */
+std::uint8_t PtUnit::exec_mode(const Place &at)
+{
+	const bool enabled = registers.is_set(ctl::event_en) && processor.interrupts_enabled();
+	return static_cast<std::uint8_t>(at.mode | (enabled ? mode_if : 0));
 }
 
 void PtUnit::leave_context()
@@ -170,7 +177,9 @@ void PtUnit::branch_packet(const Transfer &transfer)
 		break;
 	case Branch::far:
 	case Branch::software_interrupt:
-		stream.mode(transfer.to.mode);
+		if (registers.is_set(ctl::event_en) && processor.is_iret(transfer.from))
+			stream.iret_event(transfer.from);
+		stream.mode(exec_mode(transfer.to));
 		stream.tip(transfer.to.pc);
 		break;
 	case Branch::jump:
@@ -191,6 +200,9 @@ void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
 		packet_en = in_context && in_filter;
 		return;
 	}
+	if (registers.is_set(ctl::event_en))
+		if (const auto vector = processor.vector_of(to.pc))
+			stream.interrupt_event(*vector, processor.cr2());
 	stream.fup(from);
 	if (!in_context) {
 		leave_context();
@@ -199,7 +211,7 @@ void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
 	} else if (!in_filter) {
 		leave_filter(to.pc);
 	} else {
-		stream.mode(to.mode);
+		stream.mode(exec_mode(to));
 		stream.tip(to.pc);
 	}
 }
@@ -234,6 +246,11 @@ void PtUnit::arrive(const Place &here)
 			overflow(here);
 		if (stream.sync_due())
 			synchronize(&here);
+		/* STI, CLI or POPF; SDM, "MODE.Exec": a FUP says from where on. */
+		if (registers.is_set(ctl::event_en | ctl::branch_en) && !stream.is_told(exec_mode(here))) {
+			stream.mode(exec_mode(here));
+			stream.fup(here.pc);
+		}
 	} else if (packet_en) {
 		/* Blocks ran that nobody saw. */
 		leave_context();
@@ -284,7 +301,7 @@ void PtUnit::synchronize(const Place *here)
 	state.cr3 = cr3;
 	if (here) {
 		state.ip = here->pc;
-		state.mode = here->mode;
+		state.mode = exec_mode(*here);
 	}
 	stream.sync(state);
 	counts.syncs++;

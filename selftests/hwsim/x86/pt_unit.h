@@ -7,6 +7,7 @@
 #define HWSIM_X86_PT_UNIT_H
 
 #include <cstdint>
+#include <optional>
 
 #include "../base/flow.h"
 #include "../base/memory.h"
@@ -27,6 +28,13 @@ public:
 	virtual std::uint64_t cr3() = 0;
 	/* A ToPA region with INT was filled: GLOBAL_STATUS and the PMI. */
 	virtual void topa_interrupt() = 0;
+	/* Asked for event trace only. */
+	virtual bool interrupts_enabled() { return false; }
+	virtual std::uint64_t cr2() { return 0; }
+	/* Of the interrupt or exception whose handler begins here; nothing if no gate leads there. */
+	virtual std::optional<std::uint8_t> vector_of(std::uint64_t) { return {}; }
+	/* Is the instruction here an IRET? */
+	virtual bool is_iret(std::uint64_t) { return false; }
 	/* Bytes that were written to memory. */
 	virtual void trace_bytes(std::span<const std::uint8_t>) {}
 	/*
@@ -104,6 +112,7 @@ private:
 	void leave_filter(std::uint64_t ip);
 	void stop_tracing(std::uint64_t ip);
 	void leave_context();
+	std::uint8_t exec_mode(const Place &at);
 	void step(std::uint64_t from, std::uint64_t ip, const Block &block);
 	void begin_packets(const Place &here);
 	void overflow(const Place &here);
