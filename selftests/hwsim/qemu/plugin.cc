@@ -58,6 +58,11 @@ void on_program_block(unsigned vcpu, void *data)
 	plugin.vcpus[vcpu]->log_block(*static_cast<const Block *>(data));
 }
 
+void on_reset(unsigned vcpu, void *)
+{
+	plugin.vcpus[vcpu]->reset();
+}
+
 void on_spent(unsigned vcpu, void *)
 {
 	plugin.vcpus[vcpu]->spent();
@@ -203,6 +208,10 @@ void on_translation(qemu_plugin_tb *tb, void *)
 		return;
 	auto translation = std::make_unique<Translation>();
 	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
+	/* SDM volume 3, "First Instruction Executed". */
+	constexpr std::uint64_t reset_vector = 0xffff'fff0;
+	if (translation->block.address == reset_vector)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
 	if (plugin.machine.blocks && translation->block.level)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_program_block, CB_R_REGS, &translation->block);
 	hook_instructions(tb, *translation, list);

@@ -48,6 +48,12 @@ bool Vcpu::open_logs()
 	return machine.raw.empty() || raw;
 }
 
+void Vcpu::reset()
+{
+	machine.control->reset();
+	take_over();
+}
+
 /* TraceEn may have changed. It does so in the kernel, so that no instruction of a program stands on both sides. */
 void Vcpu::count_traced(bool was_on)
 {
@@ -73,6 +79,15 @@ void Vcpu::take_over()
 		open_logs();
 	pt.set_faults(settings.faults);
 	collect();
+	if (settings.resets != before.resets) {
+		const bool was = pt.enabled();
+		pt.reset();
+		if (was)
+			truth.write(unknown, 0);
+		perfmon.reset();
+		bts.reset();
+		watch(0);
+	}
 	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
 		spurious_at = totals[0].instructions + totals[1].instructions + settings.faults.spurious_pmi;
 	rearm();

@@ -83,6 +83,8 @@ public:
 	/* All blocks are about to be freed. */
 	void keep_block();
 
+	/* The first instruction of the machine, again: the other processors learn it when they next look. */
+	void reset();
 	/* The instruction budget is used up. */
 	void spent() { settle(); }
 	/* Sleeps in HLT, where no cycles pass. */

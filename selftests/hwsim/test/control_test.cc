@@ -20,6 +20,15 @@ TEST_CASE("Commands change faults and the name of the logs, and are noticed", "[
 	CHECK(control.settings().log.empty());
 }
 
+TEST_CASE("A reset is noticed")
+{
+	Control control;
+	const unsigned before = control.version();
+	control.reset();
+	CHECK(control.version() != before);
+	CHECK(control.settings().resets == 1);
+}
+
 TEST_CASE("What is no command changes nothing", "[control]")
 {
 	Control control;

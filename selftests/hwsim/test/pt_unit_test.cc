@@ -386,6 +386,23 @@ TEST_CASE("an operational error on demand comes once")
 	CHECK(m.unit.read(msr::status) & status::error);
 }
 
+TEST_CASE("a reset clears the registers and ends the trace")
+{
+	Machine m;
+	m.unit.write(msr::addr0_a, 0x1000);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.reset();
+	CHECK_FALSE(m.unit.enabled());
+	CHECK_FALSE(m.unit.watches(3));
+	for (const std::uint32_t msr : {msr::ctl, msr::status, msr::output_base, msr::cr3_match, msr::addr0_a})
+		CHECK(m.unit.read(msr) == 0);
+	CHECK(m.unit.read(msr::output_mask_ptrs) == 0x7f);
+	CHECK(m.losses == 1);
+	m.unit.arrive(user(0x401010));
+	CHECK_FALSE(m.unit.enabled());
+}
+
 TEST_CASE("a unit in use at boot has TraceEn set and traces nothing")
 {
 	Faults faults;

@@ -36,6 +36,13 @@ bool Control::command(std::string_view text)
 	return true;
 }
 
+void Control::reset()
+{
+	const std::lock_guard guard(lock);
+	now.resets++;
+	changes.fetch_add(1, std::memory_order_release);
+}
+
 Settings Control::settings() const
 {
 	const std::lock_guard guard(lock);

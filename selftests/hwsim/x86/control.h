@@ -20,6 +20,7 @@ struct Settings {
 	Faults faults;
 	/* Stands between the prefix and the vCPU in the names of truth logs and raw traces; none if empty. */
 	std::string log;
+	unsigned resets = 0;
 };
 
 class Control
@@ -30,6 +31,9 @@ public:
 	 * none of these.
 	 */
 	bool command(std::string_view text);
+
+	/* The machine was reset; its registers are what they were when it was switched on. */
+	void reset();
 
 	/* Changes with every command; cheap. */
 	unsigned version() const { return changes.load(std::memory_order_acquire); }

@@ -10,6 +10,16 @@ PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Proces
 	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around)
 {
 	set_faults(injected);
+	reset();
+}
+
+void PtUnit::reset()
+{
+	if (packet_en)
+		processor.lost();
+	registers.reset();
+	stream.taken();
+	packet_en = false;
 	if (faults.in_use)
 		registers.ctl = ctl::trace_en | ctl::topa;
 }

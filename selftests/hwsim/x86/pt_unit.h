@@ -65,6 +65,8 @@ public:
 
 	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
 
+	/* SDM, "Processor state following reset": all zero. What has not got to memory by then never does. */
+	void reset();
 	/* From now on; in_use matters when the machine begins only. */
 	void set_faults(const Faults &now);
 
