@@ -18,7 +18,7 @@ dkms_source := /usr/src/auxpmu-$(VERSION)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export SMP MEM APPEND ACCEL QEMU_ARGS HANG LIMIT TESTS DEBUG
+export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT HANG LIMIT TESTS DEBUG
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 
@@ -39,7 +39,7 @@ need-headers:
 
 clean: ## remove what was built, not the lab
 	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C "$(KDIR)" M="$(CURDIR)" clean
-	@rm -rf build auxpmu-*.tar.gz
+	@rm -rf build auxpmu-*.tar.gz hwsim-*.tar.gz
 
 # --- installation -------------------------------------------------------------------
 
@@ -82,6 +82,15 @@ dist: ## the source tarball, for DKMS and for packagers
 		--transform='s,^,auxpmu-$(VERSION)/,' -czf auxpmu-$(VERSION).tar.gz $(dist_files)
 	@echo auxpmu-$(VERSION).tar.gz
 
+# The virtual trace hardware alone, with its documentation as README, for other projects.
+hwsim_files = $(shell git ls-files selftests/hwsim 2>/dev/null || find selftests/hwsim -type f -not -path '*/build/*')
+
+dist-hwsim: ## the virtual trace hardware as a tarball of its own
+	@tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)} \
+		--transform='s,^docs/virtual-hardware.md,README.md,;s,^selftests/hwsim/,,;s,^,hwsim-$(VERSION)/,' \
+		-czf hwsim-$(VERSION).tar.gz LICENSE VERSION docs/virtual-hardware.md $(hwsim_files)
+	@echo hwsim-$(VERSION).tar.gz
+
 # --- lab and guests -------------------------------------------------------------------
 
 demo: ## everything from nothing: lab, modules, a guest, a trace, verified
@@ -99,7 +108,7 @@ bench: ## measurements in guests: KERNEL=
 planted: ## plant bugs in a copy of the tree and see the tests catch them; KERNEL= (6.12), after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
-vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS=
+vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT=
 	@[ -n "$(KERNEL)" ] || { echo "KERNEL= which? make lab; selftests/vm/lab kernels lists them" >&2; exit 1; }
 	@$(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst $(if $(SHARE),--share "$(SHARE)") "$$VM_RUN"
 
@@ -113,5 +122,5 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 .DEFAULT_GOAL := modules
-.PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist \
+.PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
 	demo check soak bench planted vm lab lab-refresh help

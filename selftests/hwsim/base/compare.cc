@@ -15,6 +15,24 @@ bool same(const Step &truth, const Step &decoded)
 	return truth == decoded || (truth == Step{unknown, 0} && decoded.to == 0);
 }
 
+/*
+ * Tracing was switched off by a register write, which a decoder cannot see: it follows the code to where it would have to be told
+ * the way. How many of its steps that takes, or 0 if it does not end there.
+ */
+std::size_t end_of_guess(const Step &truth, std::span<const Step> decoded)
+{
+	constexpr std::size_t longest = 8;
+	if (truth != Step{unknown, 0})
+		return 0;
+	for (std::size_t i = 0; i < std::min(decoded.size(), longest); i++) {
+		if (decoded[i].to == 0)
+			return i + 1;
+		if (decoded[i].from == 0)
+			break;
+	}
+	return 0;
+}
+
 /* Steps that are the same have the same hash. */
 std::uint64_t hash_run(std::span<const Step> steps)
 {
@@ -39,9 +57,9 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
  * Where both go on. Programs repeat themselves, so a few equal steps are found in many places: the place at which they agree for
  * longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
  */
-Difference resynchronize(
-	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
+Difference resynchronize(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
+	const auto [partial, window, run] = rules;
 	/* Enough to be sure; and bounds for programs that do the same for ever. */
 	constexpr std::size_t sure = 2000, most_places = 2000, most_starts = 32;
 	Difference best = {0, truth.size(), 0, decoded.size()};
@@ -72,11 +90,32 @@ Difference resynchronize(
 	return best;
 }
 
+bool is_loss(const Step &step)
+{
+	return step.from == loss;
+}
+
+/*
+ * Is it explained by losses that the truth has marked? Trace is carried to memory in pieces, so a mark is behind what was lost, but
+ * not far; and at the cut a decoder may have followed the program for a little in the wrong direction.
+ */
+bool is_marked(const Difference &difference, std::span<const Step> missing)
+{
+	constexpr std::ptrdiff_t most_before = 32'768;
+	constexpr std::size_t most_invented = 4;
+	const auto first = std::ranges::find_if(missing, is_loss);
+	return first != missing.end() && first - missing.begin() <= most_before &&
+	       difference.decoded_size <= most_invented;
+}
+
 } // namespace
 
-Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
+Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
-	Comparison result = {truth.size(), decoded.size(), 0, {}};
+	Comparison result;
+	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
+	result.truth = truth.size() - result.losses;
+	result.decoded = decoded.size();
 	std::size_t i = 0, j = 0;
 	while (i < truth.size() || j < decoded.size()) {
 		if (i < truth.size() && j < decoded.size() && same(truth[i], decoded[j])) {
@@ -85,12 +124,24 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, s
 			j++;
 			continue;
 		}
-		Difference difference = resynchronize(truth.subspan(i), decoded.subspan(j), window, run);
+		if (i < truth.size())
+			if (const std::size_t guessed = end_of_guess(truth[i], decoded.subspan(j))) {
+				result.equal++;
+				i++;
+				j += guessed;
+				continue;
+			}
+		Difference difference = resynchronize(truth.subspan(i), decoded.subspan(j), rules);
 		difference.truth_at = i;
 		difference.decoded_at = j;
 		i += difference.truth_size;
 		j += difference.decoded_size;
-		result.differences.push_back(difference);
+		const auto missing = truth.subspan(difference.truth_at, difference.truth_size);
+		if (is_marked(difference, missing) || (rules.partial && !difference.decoded_size))
+			result.missing +=
+				missing.size() - static_cast<std::size_t>(std::ranges::count_if(missing, is_loss));
+		else
+			result.differences.push_back(difference);
 	}
 	return result;
 }

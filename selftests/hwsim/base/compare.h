@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The comparer: are the branches that a decoder found those of the truth log? Where trace was lost it finds the place at which
- * both go on, so that one loss is one finding and what follows is still judged.
+ * The comparer: are the branches that a decoder found those of the truth log? Where they differ it finds the place at which both go
+ * on, so that one cause is one finding and what follows is still judged. Where the log says that trace was lost, what is missing is
+ * no difference.
  */
 #ifndef HWSIM_BASE_COMPARE_H
 #define HWSIM_BASE_COMPARE_H
@@ -24,18 +25,25 @@ struct Difference {
 };
 
 struct Comparison {
-	std::size_t truth = 0;
+	std::size_t truth = 0; /* without the marks of losses */
 	std::size_t decoded = 0;
 	std::size_t equal = 0;
+	std::size_t missing = 0; /* steps that the trace does not have to have */
+	std::size_t losses = 0;  /* marked in the truth */
 	std::vector<Difference> differences;
 };
 
-/*
- * Both in program order. How far apart the two may be and still be brought together is bounded by "window"; "run" equal steps
- * are taken for agreement.
- */
-Comparison compare(
-	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window = 1 << 20, std::size_t run = 8);
+struct Rules {
+	/* The trace has parts of what happened only, as snapshots have: each has to be in the truth, in order. */
+	bool partial = false;
+	/* How far apart the two may be and still be brought together. */
+	std::size_t window = 1 << 20;
+	/* So many equal steps are agreement. */
+	std::size_t run = 8;
+};
+
+/* Both in program order. */
+Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules = {});
 
 /* For people: a difference with some of the steps around it. */
 std::string describe(const Difference &difference, std::span<const Step> truth, std::span<const Step> decoded);

@@ -3,7 +3,8 @@
  * Truth: what a vCPU did while it was traced, written down beside the trace. It comes from the flow tracker and has not been
  * through packets, output, driver and decoder; it shares with them the tracker itself, and the decision that tracing is on.
  *
- * One file per vCPU, a record for each taken branch or interrupt. Begin and end of tracing are records, too: from, or to, is 0.
+ * One file per vCPU, a record for each taken branch or interrupt. Begin and end of tracing are records, too: from, or to, is 0;
+ * except that where the trace says where a program went when it left the traced addresses, this does, too.
  */
 #ifndef HWSIM_BASE_TRUTH_H
 #define HWSIM_BASE_TRUTH_H
@@ -19,6 +20,9 @@ namespace hwsim
 
 /* For "from" of an end of tracing that no decoder can place: the program has gone on to where tracing was switched off. */
 constexpr std::uint64_t unknown = 1;
+
+/* As "from": trace of what stands before this was lost, up to where the trace begins anew. */
+constexpr std::uint64_t loss = 2;
 
 struct Step {
 	std::uint64_t from = 0;

@@ -9,13 +9,14 @@
 #include <cstdlib>
 #include <unistd.h>
 
-namespace
-{
-
-[[gnu::noinline]] unsigned fibonacci(unsigned n)
+/* With a name that can be typed: address filters are tried on it. */
+extern "C" [[gnu::noinline]] unsigned fibonacci(unsigned n)
 {
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
+
+namespace
+{
 
 unsigned add(unsigned a, unsigned b)
 {

@@ -2,7 +2,8 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...[,truth=PREFIX][,raw=PREFIX][,log=FILE]
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...
+ *           [,truth=PREFIX][,blocks=on|off][,raw=PREFIX][,log=FILE]
  */
 #include <cstring>
 #include <memory>
@@ -28,6 +29,7 @@ struct Translation {
 };
 
 struct Plugin {
+	x86::Control control;
 	Machine machine;
 	std::vector<std::unique_ptr<Vcpu>> vcpus;
 	std::mutex lock; /* for what follows: vCPUs translate at the same time */
@@ -49,6 +51,16 @@ qemu_plugin_u64 hot_word(std::size_t offset)
 void on_block(unsigned vcpu, void *data)
 {
 	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
+}
+
+void on_program_block(unsigned vcpu, void *data)
+{
+	plugin.vcpus[vcpu]->log_block(*static_cast<const Block *>(data));
+}
+
+void on_reset(unsigned vcpu, void *)
+{
+	plugin.vcpus[vcpu]->reset();
 }
 
 void on_spent(unsigned vcpu, void *)
@@ -86,7 +98,7 @@ void on_after_cpuid(unsigned vcpu, void *)
 void on_discontinuity(unsigned vcpu, qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to, void *)
 {
 	if (type != DISCON_HOSTCALL)
-		plugin.vcpus[vcpu]->discontinuity(type, from, to);
+		plugin.vcpus[vcpu]->discontinuity(from, to);
 }
 
 // --- translation ----------------------------------------------------------------------------
@@ -107,7 +119,9 @@ std::vector<Decoded> decode(const qemu_plugin_tb *tb)
 		qemu_plugin_insn *handle = qemu_plugin_tb_get_insn(tb, i);
 		const auto size = static_cast<std::uint32_t>(qemu_plugin_insn_data(handle, bytes, sizeof bytes));
 		list.push_back({handle, offset, size, x86::classify({bytes, size})});
-		offset += size;
+		if (list.back().instruction.in_memory)
+			list.back().size = self->operand_size(qemu_plugin_tb_vaddr(tb) + offset, size);
+		offset += list.back().size;
 	}
 	return list;
 }
@@ -194,6 +208,12 @@ void on_translation(qemu_plugin_tb *tb, void *)
 		return;
 	auto translation = std::make_unique<Translation>();
 	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
+	/* SDM volume 3, "First Instruction Executed". */
+	constexpr std::uint64_t reset_vector = 0xffff'fff0;
+	if (translation->block.address == reset_vector)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
+	if (plugin.machine.blocks && translation->block.level)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_program_block, CB_R_REGS, &translation->block);
 	hook_instructions(tb, *translation, list);
 	hook_flow(tb, *translation, list.back());
 	if (plugin.machine.hardware.pmu)
@@ -278,8 +298,10 @@ void option(std::string_view text)
 		machine.hardware.pmu = on_or_off(name, value);
 	} else if (name == "bts") {
 		machine.hardware.bts = on_or_off(name, value);
+	} else if (name == "blocks") {
+		machine.blocks = on_or_off(name, value);
 	} else if (name == "fault") {
-		if (!machine.faults.set(value))
+		if (!machine.control->command("fault " + std::string(value)))
 			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
 	} else if (name == "truth") {
 		machine.truth = value;
@@ -288,7 +310,7 @@ void option(std::string_view text)
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth raw log");
+		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth blocks raw log");
 	}
 }
 
@@ -304,9 +326,12 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			std::to_string(qemu_api_version) + " (QEMU 11) only");
 	if (!info->system_emulation || std::string_view(info->target_name) != "x86_64")
 		refuse("hwsim is for qemu-system-x86_64, this is " + std::string(info->target_name));
+	plugin.machine.control = &plugin.control;
 	plugin.machine.profile = x86::find_profile("skylake");
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);
+	if (plugin.machine.blocks && plugin.machine.truth.empty())
+		refuse("blocks=on goes with truth=");
 	static x86::MonotonicClock clock(plugin.machine.profile->tsc_ticks_per_ns);
 	plugin.machine.clock = &clock;
 	plugin.machine.score = qemu_plugin_scoreboard_new(sizeof(Hot));

@@ -11,7 +11,7 @@ namespace
 {
 
 constexpr std::string_view names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11",
-	"r12", "r13", "r14", "r15", "rip", "cs", "cr3", "cr4", "efer"};
+	"r12", "r13", "r14", "r15", "rip", "cs", "cr3", "cr4", "efer", "cr2", "eflags", "fs_base", "gs_base"};
 static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 
 } // namespace

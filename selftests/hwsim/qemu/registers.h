@@ -38,6 +38,10 @@ enum class Reg : std::uint8_t {
 	cr3,
 	cr4,
 	efer,
+	cr2,
+	eflags,
+	fs_base,
+	gs_base,
 	count
 };
 

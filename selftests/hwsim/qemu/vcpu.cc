@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstring>
 
 namespace hwsim::qemu
 {
@@ -22,17 +23,74 @@ const char *Vcpu::init()
 {
 	if (!registers.find())
 		return "a register is missing: is this qemu-system-x86_64?";
-	const std::string suffix = "." + std::to_string(index);
-	if (!machine.truth.empty() &&
-		!(truth.open(machine.truth + suffix) && bts_truth.open(machine.truth + ".bts" + suffix)))
-		return "the truth log cannot be written";
-	if (!machine.raw.empty()) {
-		raw.reset(std::fopen((machine.raw + suffix).c_str(), "wb"));
-		if (!raw)
-			return "the raw trace cannot be written";
-	}
+	if (!open_logs())
+		return "the truth log or the raw trace cannot be written";
+	spurious_at = settings.faults.spurious_pmi;
 	rearm();
 	return nullptr;
+}
+
+/* Behind the prefix: name of the log, kind of log, number of the vCPU. */
+std::string Vcpu::log_path(const char *kind) const
+{
+	return (settings.log.empty() ? "" : "." + settings.log) + kind + "." + std::to_string(index);
+}
+
+bool Vcpu::open_logs()
+{
+	if (!machine.truth.empty() &&
+		!(truth.open(machine.truth + log_path("")) && bts_truth.open(machine.truth + log_path(".bts"))))
+		return false;
+	if (machine.blocks && !blocks.open(machine.truth + log_path(".blocks")))
+		return false;
+	if (!machine.raw.empty())
+		raw.reset(std::fopen((machine.raw + log_path("")).c_str(), "wb"));
+	return machine.raw.empty() || raw;
+}
+
+void Vcpu::reset()
+{
+	machine.control->reset();
+	take_over();
+}
+
+/* TraceEn may have changed. It does so in the kernel, so that no instruction of a program stands on both sides. */
+void Vcpu::count_traced(bool was_on)
+{
+	const bool on = pt.is_on(3);
+	if (on == was_on)
+		return;
+	collect();
+	if (on)
+		traced_from = totals[1].instructions;
+	else
+		traced += totals[1].instructions - traced_from;
+}
+
+/* Somebody has given a command. */
+void Vcpu::take_over()
+{
+	const x86::Settings before = settings, next = machine.control->settings();
+	version = machine.control->version();
+	if (next.log != before.log)
+		finish();
+	settings = next;
+	if (next.log != before.log)
+		open_logs();
+	pt.set_faults(settings.faults);
+	collect();
+	if (settings.resets != before.resets) {
+		const bool was = pt.enabled();
+		pt.reset();
+		if (was)
+			truth.write(unknown, 0);
+		perfmon.reset();
+		bts.reset();
+		watch(0);
+	}
+	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
+		spurious_at = totals[0].instructions + totals[1].instructions + settings.faults.spurious_pmi;
+	rearm();
 }
 
 /*
@@ -56,15 +114,14 @@ void Vcpu::enter(const Block &block)
 }
 
 /*
- * QEMU announces some exceptions that then do not happen, with no change of address. Of real ones the control registers are
- * those of the handler already.
+ * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. So the type does not tell
+ * them apart. The control registers are those of the handler already.
  */
-void Vcpu::discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to)
+void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
 	if (from == to)
 		return;
-	if (type == DISCON_EXCEPTION)
-		uncount_fault(from);
+	uncount_fault(from);
 	if (faulting) {
 		faulting = false;
 		registers.set(Reg::rcx, faulting_rcx);
@@ -115,10 +172,7 @@ void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to
 
 void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 {
-	const bool was = pt.enabled();
 	pt.straight(block, pc, end);
-	if (was != pt.enabled())
-		truth.write(was ? unknown : 0, was ? 0 : unknown);
 }
 
 void Vcpu::transfer(const Transfer &transfer)
@@ -126,7 +180,7 @@ void Vcpu::transfer(const Transfer &transfer)
 	const bool was = pt.enabled();
 	pt.transfer(transfer);
 	if (was && (transfer.taken || !pt.enabled()))
-		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : 0);
+		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : pt.left_for());
 	if (transfer.taken)
 		store_branch(transfer.from, transfer.level, transfer.to.pc);
 }
@@ -136,7 +190,7 @@ void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
 	const bool was = pt.enabled();
 	pt.interrupt(from, level, to);
 	if (was)
-		truth.write(from, pt.enabled() ? to.pc : 0);
+		truth.write(from, pt.enabled() ? to.pc : pt.left_for());
 	store_branch(from, level, to.pc);
 }
 
@@ -160,7 +214,7 @@ void Vcpu::arrive(const Place &here)
 
 /*
  * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
- * carried out, and from one that faults. Interrupts come between blocks.
+ * carried out, and from one that faults.
  */
 void Vcpu::uncount(const Block &block, std::size_t from)
 {
@@ -175,8 +229,8 @@ void Vcpu::uncount(const Block &block, std::size_t from)
 }
 
 /*
- * Where the block began is not known here, but its page offset is. An address at which the block has nothing was reached from its
- * end: then all of it has run.
+ * Where the block began is not known here, but its page offset is. An interrupt comes between blocks, at an address that was reached
+ * from the end of the last one: at which that block has nothing, or which its branch led to. Then all of it has run.
  */
 void Vcpu::uncount_fault(std::uint64_t from)
 {
@@ -263,12 +317,21 @@ void Vcpu::settle()
 void Vcpu::performance_interrupt()
 {
 	counts.pmi_asked++;
-	if (machine.faults.lost_pmi && counts.pmi_asked % machine.faults.lost_pmi == 0)
+	const x86::Faults &faults = settings.faults;
+	if (faults.lost_pmi && counts.pmi_asked % faults.lost_pmi == 0)
 		return;
-	if (!machine.faults.late_pmi)
+	if (!faults.late_pmi && !faults.doubled_pmi)
 		return deliver();
 	collect();
-	late_at = totals[0].instructions + totals[1].instructions + machine.faults.late_pmi;
+	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	if (faults.late_pmi)
+		late_at = now + faults.late_pmi;
+	else
+		deliver();
+	/* While the handler of the first runs: two at once would be one NMI. */
+	constexpr std::uint64_t within_handler = 200;
+	if (faults.doubled_pmi && counts.pmi_asked % faults.doubled_pmi == 0)
+		doubled_at = now + faults.late_pmi + within_handler;
 	rearm();
 }
 
@@ -279,8 +342,12 @@ void Vcpu::inject()
 		late_at = 0;
 		deliver();
 	}
-	if (machine.faults.spurious_pmi && now >= spurious_at) {
-		spurious_at = now + machine.faults.spurious_pmi;
+	if (doubled_at && now >= doubled_at) {
+		doubled_at = 0;
+		counts.pmi_doubled += apic.repeat();
+	}
+	if (settings.faults.spurious_pmi && now >= spurious_at) {
+		spurious_at = now + settings.faults.spurious_pmi;
 		deliver();
 	}
 }
@@ -290,7 +357,7 @@ std::uint64_t Vcpu::until_injection() const
 {
 	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
 	std::uint64_t least = x86::Perfmon::unlimited;
-	for (const std::uint64_t at : {late_at, spurious_at})
+	for (const std::uint64_t at : {late_at, doubled_at, settings.faults.spurious_pmi ? spurious_at : 0})
 		if (at)
 			least = std::min(least, at > now ? at - now : 1);
 	return least;
@@ -315,6 +382,8 @@ void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 void Vcpu::before(const Site &site)
 {
 	using x86::Special;
+	if (version != machine.control->version())
+		take_over();
 	switch (site.instruction.special) {
 	case Special::cpuid:
 		return cpuid(site);
@@ -329,6 +398,8 @@ void Vcpu::before(const Site &site)
 		return ptwrite(site);
 	case Special::rdpmc:
 		return rdpmc(site);
+	case Special::lidt:
+		return lidt(site);
 	case Special::none:
 		return;
 	}
@@ -341,10 +412,24 @@ void Vcpu::set_edx_eax(std::uint64_t value)
 }
 
 /* Leaves are QEMU's with bits added, which is done after QEMU's answer; see the translator. */
-void Vcpu::cpuid(const Site &)
+void Vcpu::cpuid(const Site &site)
 {
 	cpuid_leaf = static_cast<std::uint32_t>(registers[Reg::rax]);
+	if (cpuid_leaf == x86::Control::cpuid_leaf)
+		return command(site);
 	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
+}
+
+void Vcpu::command(const Site &site)
+{
+	std::string text(std::min<std::uint64_t>(registers[Reg::rdx], x86::Control::longest), 0);
+	const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t *>(text.data()), text.size());
+	const bool done = memory.read_linear(registers[Reg::rcx], bytes) && machine.control->command(text);
+	if (done)
+		take_over();
+	registers.set(Reg::rax, done ? 0 : 1);
+	registers.set(Reg::rbx, x86::Control::signature);
+	skip(site);
 }
 
 void Vcpu::after_cpuid()
@@ -396,15 +481,16 @@ void Vcpu::wrmsr(const Site &site)
 	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
 	if (msr == msr_tsc_aux)
 		tsc_aux = value;
-	if (machine.faults.gp && msr == machine.faults.gp)
+	if (settings.faults.gp && msr == settings.faults.gp)
 		return fault();
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
 		if (pt.write_faults(msr, value))
 			return fault();
-		const bool was = pt.enabled();
+		const bool was = pt.enabled(), was_on = pt.is_on(3);
 		pt.write(msr, value);
 		if (was && !pt.enabled())
 			truth.write(unknown, 0);
+		count_traced(was_on);
 		watch(0);
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
 		uncount(*site.block, site.index + 1);
@@ -456,13 +542,82 @@ void Vcpu::rdpmc(const Site &site)
 	jump_behind(site);
 }
 
-/* QEMU does not know PTWRITE; the form with a memory operand is left to it and is an invalid instruction. */
+std::optional<x86::MemoryOperand> Vcpu::operand_at(std::uint64_t pc)
+{
+	/* The next page need not be there. */
+	std::uint8_t bytes[15];
+	const std::size_t in_page = std::min<std::uint64_t>(sizeof bytes, 0x1000 - (pc & 0xfff));
+	const bool whole = memory.read_linear(pc, bytes);
+	if (!whole && !memory.read_linear(pc, std::span(bytes).first(in_page)))
+		return {};
+	return x86::memory_operand(std::span(bytes).first(whole ? sizeof bytes : in_page));
+}
+
+std::uint32_t Vcpu::operand_size(std::uint64_t address, std::uint32_t read)
+{
+	const auto operand = operand_at(address);
+	return operand ? operand->length : read;
+}
+
+/* QEMU does it; we look where the table is. */
+void Vcpu::lidt(const Site &site)
+{
+	std::uint8_t bytes[10];
+	if (read_operand(site, bytes))
+		std::memcpy(&idt, bytes + 2, sizeof idt);
+}
+
+std::optional<std::uint8_t> Vcpu::vector_of(std::uint64_t handler)
+{
+	/* SDM volume 3, "64-Bit Mode IDT": 16 bytes, the offset in three parts. */
+	std::uint8_t gate[16];
+	for (unsigned vector = 0; idt && vector < 256; vector++) {
+		if (!memory.read_linear(idt + 16 * vector, gate))
+			return {};
+		std::uint64_t low, high;
+		std::memcpy(&low, gate, 8);
+		std::memcpy(&high, gate + 8, 8);
+		if (((low & 0xffff) | (low >> 32 & 0xffff'0000) | high << 32) == handler)
+			return static_cast<std::uint8_t>(vector);
+	}
+	return {};
+}
+
+bool Vcpu::is_iret(std::uint64_t at)
+{
+	std::uint8_t code[2] = {};
+	memory.read_linear(at, code);
+	return code[0] == 0xcf || (code[0] == 0x48 && code[1] == 0xcf);
+}
+
+bool Vcpu::read_operand(const Site &site, std::span<std::uint8_t> to)
+{
+	const std::uint64_t pc = block_pc + site.offset;
+	const auto operand = operand_at(pc);
+	if (!operand || site.block->mode != x86::pt::mode_64)
+		return false;
+	using Segment = x86::MemoryOperand::Segment;
+	const std::uint64_t base = operand->segment == Segment::fs   ? registers[Reg::fs_base]
+				   : operand->segment == Segment::gs ? registers[Reg::gs_base]
+								     : 0;
+	const std::uint64_t address = operand->address(
+		[this](unsigned n) { return registers[static_cast<Reg>(n)]; }, pc + operand->length, base);
+	return memory.read_linear(address, to);
+}
+
+/* QEMU does not know PTWRITE: what we do not carry out is an invalid instruction. */
 void Vcpu::ptwrite(const Site &site)
 {
-	if (!machine.hardware.pt || !machine.profile->pt.ptwrite || site.instruction.in_memory)
+	if (!machine.hardware.pt || !machine.profile->pt.ptwrite)
 		return;
-	pt.ptwrite(
-		block_pc + site.offset, registers[static_cast<Reg>(site.instruction.operand)], site.instruction.wide);
+	std::uint64_t value = 0;
+	if (!site.instruction.in_memory)
+		value = registers[static_cast<Reg>(site.instruction.operand)];
+	else if (std::uint8_t bytes[8] = {}; read_operand(site, std::span(bytes).first(site.instruction.wide ? 8 : 4)))
+		std::memcpy(&value, bytes, sizeof value);
+	else
+		return;
+	pt.ptwrite(block_pc + site.offset, value, site.instruction.wide);
 	skip(site);
 }
 
@@ -472,6 +627,14 @@ void Vcpu::finish()
 {
 	truth.flush();
 	bts_truth.flush();
+	blocks.flush();
+	if (machine.truth.empty() || !machine.hardware.pmu)
+		return;
+	if (std::FILE *file = std::fopen((machine.truth + log_path(".counted")).c_str(), "w")) {
+		std::fprintf(file, "%" PRIu64 "\n", traced);
+		std::fclose(file);
+	}
+	traced = 0;
 	if (raw)
 		std::fflush(raw.get());
 }
@@ -485,11 +648,13 @@ std::string Vcpu::statistics() const
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
-		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " masked %" PRIu64
-		" faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 "\n",
+		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64
+		" masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64
+		" unmapped %" PRIu64 "\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
 		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
-		counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped, store.unmapped);
+		counts.pmi_doubled, counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped,
+		store.unmapped);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

@@ -14,9 +14,10 @@
 #include "../x86/bts.h"
 #include "../x86/classify.h"
 #include "../x86/clock.h"
+#include "../x86/control.h"
 #include "../x86/cpuid.h"
-#include "../x86/faults.h"
 #include "../x86/local_apic.h"
+#include "../x86/operand.h"
 #include "../x86/perfmon.h"
 #include "../x86/pt_unit.h"
 #include "registers.h"
@@ -44,10 +45,11 @@ struct Hot {
 struct Machine {
 	const x86::Profile *profile = nullptr;
 	x86::Hardware hardware;
-	x86::Faults faults;
+	x86::Control *control = nullptr;
 	x86::Clock *clock = nullptr;
 	qemu_plugin_scoreboard *score = nullptr;
-	std::string truth; /* prefixes of files; none if empty */
+	bool blocks = false; /* a log of the blocks of programs, beside the truth */
+	std::string truth;   /* prefixes of files; none if empty */
 	std::string raw;
 };
 
@@ -71,16 +73,26 @@ public:
 	Place state();
 
 	void enter(const Block &block);
-	void discontinuity(qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to);
+	/* A block of a program begins: for a log that neither the tracker nor the trace unit's filters have to do with. */
+	void log_block(const Block &block)
+	{
+		if (pt.is_on(block.level))
+			blocks.write(registers[Reg::rip], block.length);
+	}
+	void discontinuity(std::uint64_t from, std::uint64_t to);
 	/* All blocks are about to be freed. */
 	void keep_block();
 
+	/* The first instruction of the machine, again: the other processors learn it when they next look. */
+	void reset();
 	/* The instruction budget is used up. */
 	void spent() { settle(); }
 	/* Sleeps in HLT, where no cycles pass. */
 	void idle() { pass_time(); }
 	void resume() { cycles_at = machine.clock->tsc(); }
 
+	/* The whole length of PTWRITE with a memory operand, of which QEMU has read as much as it takes not to know it. */
+	std::uint32_t operand_size(std::uint64_t address, std::uint32_t read);
 	/* Before an instruction. Those that were carried out do not return but go on behind it. */
 	void note_pc() { block_pc = registers[Reg::rip]; }
 	void before(const Site &site);
@@ -98,8 +110,14 @@ private:
 	void arrive(const Place &here) override;
 
 	std::uint64_t cr3() override { return registers[Reg::cr3]; }
+	std::uint64_t cr2() override { return registers[Reg::cr2]; }
+	bool interrupts_enabled() override { return registers[Reg::eflags] >> 9 & 1; }
+	std::optional<std::uint8_t> vector_of(std::uint64_t handler) override;
+	bool is_iret(std::uint64_t at) override;
 	void topa_interrupt() override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
+	void filter_edge(std::uint64_t from, std::uint64_t to) override { truth.write(from, to); }
+	void lost() override { truth.write(loss, 0); }
 
 	Hot &hot() const { return *static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
 	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
@@ -130,25 +148,37 @@ private:
 		qemu_plugin_set_pc(block_pc + site.offset + site.size);
 	}
 	void cpuid(const Site &site);
+	void command(const Site &site);
+	void lidt(const Site &site);
+	void take_over();
+	bool open_logs();
+	std::string log_path(const char *kind) const;
+	void count_traced(bool was_on);
 	void rdmsr(const Site &site);
 	void wrmsr(const Site &site);
 	void rdtsc(const Site &site);
 	void rdpmc(const Site &site);
 	void ptwrite(const Site &site);
+	std::optional<x86::MemoryOperand> operand_at(std::uint64_t pc);
+	bool read_operand(const Site &site, std::span<std::uint8_t> to);
 	void fault();
 	void set_edx_eax(std::uint64_t value);
 
 	const unsigned index;
 	const Machine &machine;
+	/* What the machine's control said last. */
+	unsigned version = machine.control->version();
+	x86::Settings settings = machine.control->settings();
 	CpuRegisters registers;
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
 	x86::Perfmon perfmon{*machine.profile, *this};
-	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, machine.faults};
+	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults};
 	x86::Bts bts{memory};
 	FlowTracker tracker{*this};
 	TruthWriter truth;
 	TruthWriter bts_truth;
+	TruthWriter blocks;
 	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
 
 	Block kept; /* the one it was in when all were freed */
@@ -158,21 +188,26 @@ private:
 		std::uint64_t instructions = 0, branches = 0, cycles = 0;
 	} totals[2];
 	std::uint64_t armed = 0;
+	/* User instructions that the counters saw while programs were traced: of the present log, and when TraceEn was set. */
+	std::uint64_t traced = 0, traced_from = 0;
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
 	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
 
 	/* Faults: totals of instructions at which something is due. */
 	std::uint64_t late_at = 0;
-	std::uint64_t spurious_at = machine.faults.spurious_pmi;
+	std::uint64_t doubled_at = 0;
+	std::uint64_t spurious_at = 0;
 
 	std::uint64_t block_pc = 0;
 	std::uint64_t tsc_aux = 0;
+	std::uint64_t idt = 0; /* linear address; the interface does not show it */
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
 	bool faulting = false; /* RCX is not the guest's until the fault is delivered */
 	std::uint64_t faulting_rcx = 0;
 
 	struct {
-		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, taken_back = 0, faults = 0, discontinuities = 0;
+		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,
+			      discontinuities = 0;
 	} counts;
 };
 

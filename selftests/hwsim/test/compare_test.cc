@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <random>
 #include <unistd.h>
 
@@ -67,6 +68,40 @@ TEST_CASE("a loss in a program that repeats itself is one difference")
 	CHECK(result.differences[0].truth_size - result.differences[0].decoded_size == 332);
 }
 
+TEST_CASE("a marked loss is no difference, but only as much of it as the mark explains")
+{
+	auto truth = program(10'000);
+	auto decoded = without(truth, 1000, 200);
+	truth.insert(truth.begin() + 1150, {loss, 0});
+	Comparison result = compare(truth, decoded);
+	CHECK(result.differences.empty());
+	CHECK(result.losses == 1);
+	CHECK(result.missing == 200);
+	CHECK(result.equal == decoded.size());
+
+	decoded = without(decoded, 5000, 1);
+	CHECK(compare(truth, decoded).differences.size() == 1);
+	/* Nothing may be invented at a loss. */
+	decoded.insert(decoded.begin() + 1000, 5, {0x1, 0x2});
+	CHECK(compare(truth, decoded).differences.size() == 2);
+}
+
+TEST_CASE("parts of the truth are found in it, in order, and nothing else")
+{
+	const auto truth = program(10'000);
+	std::vector<Step> parts(truth.begin() + 500, truth.begin() + 900);
+	parts.insert(parts.end(), truth.begin() + 4000, truth.begin() + 4100);
+	const Comparison result = compare(truth, parts, {.partial = true});
+	CHECK(result.differences.empty());
+	CHECK(result.equal == 500);
+	CHECK(result.missing == 9500);
+
+	parts[450].to = 0xdead;
+	CHECK(compare(truth, parts, {.partial = true}).differences.size() == 1);
+	std::rotate(parts.begin(), parts.begin() + 400, parts.end());
+	CHECK_FALSE(compare(truth, parts, {.partial = true}).differences.empty());
+}
+
 TEST_CASE("a wrong step is found and shown")
 {
 	const auto truth = program(1000);
@@ -91,6 +126,11 @@ TEST_CASE("where tracing was switched off need not be known")
 {
 	CHECK(compare(std::vector<Step>{{unknown, 0}}, std::vector<Step>{{0x1234, 0}}).differences.empty());
 	CHECK(compare(std::vector<Step>{{0x1000, 0}}, std::vector<Step>{{0x1234, 0}}).differences.size() == 1);
+	/* A decoder goes on over jumps that need not be told, until the trace says that it ended before. */
+	const std::vector<Step> off = {{0x1000, 0x2000}, {unknown, 0}, {0, 0x2004}};
+	CHECK(compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0x3004, 0}, {0, 0x2004}})
+			.differences.empty());
+	CHECK(compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0, 0x2004}}).differences.size() == 1);
 }
 
 TEST_CASE("the truth log is read as it was written")

@@ -27,14 +27,24 @@ constexpr Place kernel(std::uint64_t pc)
 }
 
 struct Machine final : Processor {
-	explicit Machine(const Faults &faults = {}) : unit(*find_profile("icelake"), clock, memory, *this, faults)
+	explicit Machine(const Faults &faults = {}, const char *profile = "icelake")
+		: unit(*find_profile(profile), clock, memory, *this, faults)
 	{
 		memory.store(table, data | 4 << 6); /* 64 KiB */
 		memory.store(table + 8, table | TopaEntry::end);
 		unit.write(msr::output_base, table);
 	}
 	std::uint64_t cr3() override { return root; }
+	bool interrupts_enabled() override { return interruptible; }
+	std::uint64_t cr2() override { return 0xdead'beef; }
+	std::optional<std::uint8_t> vector_of(std::uint64_t handler) override
+	{
+		return handler == 0xffff'ffff'8100'0000 ? std::optional<std::uint8_t>(14) : std::nullopt;
+	}
+	bool is_iret(std::uint64_t at) override { return at == 0xffff'ffff'8100'0010; }
 	void topa_interrupt() override { interrupts++; }
+	void filter_edge(std::uint64_t from, std::uint64_t to) override { edges.push_back({from, to}); }
+	void lost() override { losses++; }
 
 	void start(std::uint64_t more) { unit.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::branch_en | more); }
 	void branch(Branch kind, std::uint64_t from, Place to, bool taken = true, std::uint8_t level = 3)
@@ -75,7 +85,13 @@ struct Machine final : Processor {
 				for (unsigned bit = packet.payload.tnt.bit_size; bit--;)
 					text << (packet.payload.tnt.payload >> bit & 1 ? "T " : "N ");
 			else if (packet.type == ppt_mode)
-				text << (packet.payload.mode.bits.exec.csl ? "64 " : "32 ");
+				text << (packet.payload.mode.bits.exec.csl ? "64" : "32")
+				     << (packet.payload.mode.bits.exec.iflag ? "i " : " ");
+			else if (packet.type == ppt_cfe)
+				text << (packet.payload.cfe.type == pt_cfe_iret ? "IRET" : "INTR") << std::dec
+				     << int{packet.payload.cfe.vector} << (packet.payload.cfe.ip ? "+" : "") << " ";
+			else if (packet.type == ppt_evd)
+				text << "CR2:" << std::hex << packet.payload.evd.payload << " ";
 			else if (packet.type == ppt_pip)
 				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
 			else if (packet.type == ppt_stop)
@@ -96,7 +112,9 @@ struct Machine final : Processor {
 	ManualClock clock;
 	PtUnit unit;
 	std::uint64_t root = 0x5000;
-	unsigned interrupts = 0;
+	bool interruptible = false;
+	unsigned interrupts = 0, losses = 0;
+	std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
 };
 
 } // namespace
@@ -123,6 +141,24 @@ TEST_CASE("kernel and user, with an interrupt")
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
 	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 TIP:ffffffff81000000 TIP:401004 PGD ");
+}
+
+TEST_CASE("event trace tells vectors, addresses of page faults, IRET and the interrupt flag")
+{
+	Machine m({}, "alderlake-n");
+	m.interruptible = true;
+	m.start(ctl::user | ctl::os | ctl::event_en);
+	m.unit.arrive(user(0x401000));
+	m.interruptible = false;
+	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
+	m.interruptible = true;
+	m.unit.arrive(kernel(0xffff'ffff'8100'0004)); /* behind STI */
+	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
+	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8200'0000)); /* no gate known */
+	CHECK(m.said() ==
+		"PSB 64i PGE:401000 CR2:deadbeef INTR14 FUP:401004 64 TIP:ffffffff81000000 "
+		"64i FUP:ffffffff81000004 IRET0+ FUP:ffffffff81000010 TIP:401004 FUP:401004 TIP:ffffffff82000000 PGD ");
 }
 
 TEST_CASE("a change of execution mode comes before the address")
@@ -173,6 +209,7 @@ TEST_CASE("a range filter is exact to the instruction, also inside a block")
 	m.unit.straight(block, 0x401000, 0x40100c);
 	m.branch(Branch::conditional, 0x40100a, user(0x401000));
 	CHECK(m.said() == "PSB 64 PGE:401004 PGD:401008 ");
+	CHECK(m.edges == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 0x401004}, {0x401006, 0x401008}});
 }
 
 TEST_CASE("a branch out of the filter is told by its target alone")
@@ -183,6 +220,7 @@ TEST_CASE("a branch out of the filter is told by its target alone")
 	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::conditional, 0x401002, user(0x402000));
+	CHECK(m.unit.left_for() == 0x402000);
 	m.branch(Branch::conditional, 0x402002, user(0x402010));
 	m.branch(Branch::jump, 0x402012, user(0x401010));
 	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 PGE:401010 PGD ");
@@ -216,7 +254,7 @@ TEST_CASE("a CR3 filter follows the address space")
 	m.root = 0x5000;
 	m.unit.address_space(0xffff'ffff'8100'0008);
 	CHECK_FALSE(m.unit.enabled());
-	CHECK(m.said() == "PSB 64 PGE:ffffffff81000004 PGD ");
+	CHECK(m.said() == "PSB PIP:7000 64 PGE:ffffffff81000004 PGD ");
 }
 
 TEST_CASE("a switch of address space in a traced kernel is a PIP")
@@ -293,6 +331,7 @@ TEST_CASE("a full buffer interrupts, and at STOP the unit is silent")
 	CHECK(m.unit.read(msr::status) & status::stopped);
 	CHECK(m.unit.read(msr::output_mask_ptrs) >> 32 == 4096);
 	CHECK(m.unit.statistics().bytes == 4096);
+	CHECK(m.losses == 1);
 }
 
 TEST_CASE("a broken table is an error that the status tells")
@@ -345,6 +384,23 @@ TEST_CASE("an operational error on demand comes once")
 	m.unit.arrive(user(0x401000));
 	m.unit.write(msr::ctl, 0);
 	CHECK(m.unit.read(msr::status) & status::error);
+}
+
+TEST_CASE("a reset clears the registers and ends the trace")
+{
+	Machine m;
+	m.unit.write(msr::addr0_a, 0x1000);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	m.unit.reset();
+	CHECK_FALSE(m.unit.enabled());
+	CHECK_FALSE(m.unit.watches(3));
+	for (const std::uint32_t msr : {msr::ctl, msr::status, msr::output_base, msr::cr3_match, msr::addr0_a})
+		CHECK(m.unit.read(msr) == 0);
+	CHECK(m.unit.read(msr::output_mask_ptrs) == 0x7f);
+	CHECK(m.losses == 1);
+	m.unit.arrive(user(0x401010));
+	CHECK_FALSE(m.unit.enabled());
 }
 
 TEST_CASE("a unit in use at boot has TraceEn set and traces nothing")

@@ -2,10 +2,10 @@
 /*
  * hwsim-compare: the branches that a decoder found against the truth log.
  *
- *   hwsim-compare TRUTH-PREFIX < branches
+ *   hwsim-compare [--partial] [--bts] TRUTH-PREFIX < branches
  *
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
- * TRUTH-PREFIX.0, .1, ...  Exit status 0: no differences, 1: differences, 2: nothing to compare.
+ * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --bts: the truth is what branch trace store had to record. Exit status 0: no differences, 1: differences, 2: nothing to compare.
  */
 #include <algorithm>
 #include <cstdio>
@@ -54,7 +54,7 @@ std::map<unsigned, std::vector<Step>> read_truths(const std::string &prefix)
 	}
 }
 
-int run(const std::string &prefix)
+int run(const std::string &prefix, const Rules &rules)
 {
 	auto decoded = read_branches(stdin);
 	const auto truths = read_truths(prefix);
@@ -62,16 +62,22 @@ int run(const std::string &prefix)
 		std::cerr << "hwsim-compare: there is no truth log " << prefix << ".0\n";
 		return 2;
 	}
-	std::size_t differences = 0, total = 0;
+	std::size_t differences = 0, total = 0, missing = 0, losses = 0;
 	for (const auto &[cpu, truth] : truths) {
-		const Comparison result = compare(truth, decoded[cpu]);
+		const Comparison result = compare(truth, decoded[cpu], rules);
 		std::printf("cpu %u: truth %zu, decoded %zu, differences %zu\n", cpu, result.truth, result.decoded,
 			result.differences.size());
 		for (std::size_t i = 0; i < std::min(result.differences.size(), shown); i++)
 			std::cout << describe(result.differences[i], truth, decoded[cpu]);
 		differences += result.differences.size();
 		total += result.equal;
+		missing += result.missing;
+		losses += result.losses;
 	}
+	if (losses)
+		std::printf("%zu losses are marked\n", losses);
+	if (missing)
+		std::printf("%zu branches are not in the trace\n", missing);
 	std::printf("%zu branches agree, %zu differences\n", total, differences);
 	if (!total && !differences)
 		return 2;
@@ -82,12 +88,22 @@ int run(const std::string &prefix)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		std::cerr << "usage: hwsim-compare TRUTH-PREFIX < branches\n";
+	Rules rules;
+	std::string prefix, which;
+	for (int i = 1; i < argc; i++) {
+		if (argv[i] == std::string("--partial"))
+			rules.partial = true;
+		else if (argv[i] == std::string("--bts"))
+			which = ".bts";
+		else
+			prefix = argv[i];
+	}
+	if (prefix.empty()) {
+		std::cerr << "usage: hwsim-compare [--partial] [--bts] TRUTH-PREFIX < branches\n";
 		return 2;
 	}
 	try {
-		return run(argv[1]);
+		return run(prefix + which, rules);
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-compare: " << error.what() << "\n";
 		return 2;

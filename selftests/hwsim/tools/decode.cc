@@ -2,10 +2,10 @@
 /*
  * hwsim-decode: a raw trace of a static program, instruction by instruction through libipt: a second opinion beside perf.
  *
- *   hwsim-decode RAW-PREFIX ELF > branches
+ *   hwsim-decode RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
  *
  * Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches as hwsim-compare reads them; counts go to standard error.
- * Exit status 0: no errors.
+ * With a log of executed blocks (blocks=on) every instruction has to be in it. Exit status 0: no errors.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +18,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "../base/block_walk.h"
 
 namespace
 {
@@ -51,7 +53,8 @@ Image load(const std::string &path)
 class Decoder
 {
 public:
-	Decoder(unsigned of, Bytes &trace, pt_image *image) : cpu(of), decoder(nullptr, pt_insn_free_decoder)
+	Decoder(unsigned of, Bytes &trace, pt_image *image, hwsim::BlockWalk *executed)
+		: cpu(of), blocks(executed), decoder(nullptr, pt_insn_free_decoder)
 	{
 		pt_config config;
 		pt_config_init(&config);
@@ -74,6 +77,13 @@ public:
 			pt_insn_get_offset(decoder.get(), &offset);
 			std::cerr << "cpu " << cpu << ": " << pt_errstr(pt_errcode(status)) << " at byte " << offset
 				  << " behind " << std::hex << last.ip << std::dec << "\n";
+		}
+		if (blocks && (blocks->differences || blocks->left())) {
+			errors++;
+			std::cerr << "cpu " << cpu << ": " << blocks->differences
+				  << " instructions were not executed where the trace has them, the first at "
+				  << std::hex << blocks->first << std::dec
+				  << "; blocks that the trace lacks at the end: " << blocks->left() << "\n";
 		}
 		std::cerr << "cpu " << cpu << ": instructions " << instructions << " branches " << branches
 			  << " errors " << errors << "\n";
@@ -101,6 +111,8 @@ private:
 			if (status < 0)
 				return status;
 			arrive(instruction.ip);
+			if (blocks)
+				blocks->step(instruction.ip, instruction.size);
 			last = instruction;
 			flowing = true;
 			instructions++;
@@ -117,12 +129,13 @@ private:
 			flowing = false;
 			break;
 		case ptev_disabled:
-			branch(last.ip, 0);
+			branch(last.ip, event.ip_suppressed ? 0 : event.variant.disabled.ip);
 			flowing = false;
 			break;
 		case ptev_async_disabled:
 			arrive(event.variant.async_disabled.at);
-			branch(event.variant.async_disabled.at, 0);
+			branch(event.variant.async_disabled.at,
+				event.ip_suppressed ? 0 : event.variant.async_disabled.ip);
 			flowing = false;
 			break;
 		case ptev_async_branch:
@@ -165,13 +178,14 @@ private:
 	}
 
 	unsigned cpu;
+	hwsim::BlockWalk *blocks;
 	std::unique_ptr<pt_insn_decoder, void (*)(pt_insn_decoder *)> decoder;
 	pt_insn last{};
 	bool flowing = false; /* the next instruction follows the last one, or a branch led to it */
 	std::size_t instructions = 0, branches = 0;
 };
 
-int run(const std::string &prefix, const std::string &program)
+int run(const std::string &prefix, const std::string &program, const std::string &log)
 {
 	std::size_t errors = 0;
 	const Image image = load(program);
@@ -182,7 +196,10 @@ int run(const std::string &prefix, const std::string &program)
 		Bytes trace = read_file(path);
 		if (trace.empty())
 			continue;
-		Decoder decoder(cpu, trace, image.get());
+		const auto executed =
+			log.empty() ? std::vector<hwsim::Step>{} : hwsim::read_truth(log + "." + std::to_string(cpu));
+		hwsim::BlockWalk walk(executed);
+		Decoder decoder(cpu, trace, image.get(), log.empty() ? nullptr : &walk);
 		decoder.run();
 		errors += decoder.errors;
 	}
@@ -193,12 +210,12 @@ int run(const std::string &prefix, const std::string &program)
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		std::cerr << "usage: hwsim-decode RAW-PREFIX ELF > branches\n";
+	if (argc != 3 && argc != 4) {
+		std::cerr << "usage: hwsim-decode RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches\n";
 		return 2;
 	}
 	try {
-		return run(argv[1], argv[2]);
+		return run(argv[1], argv[2], argc > 3 ? argv[3] : "");
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-decode: " << error.what() << "\n";
 		return 2;

@@ -26,6 +26,7 @@ public:
 
 	explicit Bts(GuestMemory &to) : memory(to) {}
 
+	void reset() { control = area = 0; }
 	static bool owns(std::uint32_t msr) { return msr == debugctl || msr == ds_area || msr == misc_enable; }
 	std::uint64_t read(std::uint32_t msr) const;
 	void write(std::uint32_t msr, std::uint64_t value);

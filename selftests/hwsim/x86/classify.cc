@@ -125,7 +125,7 @@ Instruction two_bytes(const Opcode &op)
 			return special(Special::rdtscp);
 		if (op[2] == 0xca && op.bytes.size() == 3 && op.repeat)
 			return plain(Branch::far); /* ERETU */
-		return {};
+		return op.reg(2) == 3 && !op.is_register(2) ? special(Special::lidt) : Instruction{};
 	case 0x05: /* SYSCALL, SYSRET, SYSENTER, SYSEXIT, RSM */
 	case 0x07:
 	case 0x34:

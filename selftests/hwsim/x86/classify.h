@@ -16,7 +16,7 @@ namespace hwsim::x86
 {
 
 /* Instructions that read or write what the virtual hardware owns. */
-enum class Special : std::uint8_t { none, cpuid, rdmsr, wrmsr, rdtsc, rdtscp, rdpmc, ptwrite };
+enum class Special : std::uint8_t { none, cpuid, rdmsr, wrmsr, rdtsc, rdtscp, rdpmc, ptwrite, lidt };
 
 struct Instruction {
 	Branch kind = Branch::none;

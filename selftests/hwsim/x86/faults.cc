@@ -19,7 +19,9 @@ constexpr Name all[] = {
 	{"topa-error", &Faults::topa_error},
 	{"lost-pmi", &Faults::lost_pmi},
 	{"late-pmi", &Faults::late_pmi},
+	{"doubled-pmi", &Faults::doubled_pmi},
 	{"spurious-pmi", &Faults::spurious_pmi},
+	{"slow-flush", &Faults::slow_flush},
 	{"gp", &Faults::gp},
 	{"in-use", &Faults::in_use},
 };
@@ -46,8 +48,8 @@ bool Faults::set(std::string_view text)
 
 std::string_view Faults::names()
 {
-	return "overflow:BYTES topa-error:BYTES lost-pmi:N late-pmi:INSTRUCTIONS spurious-pmi:INSTRUCTIONS gp:MSR "
-	       "in-use:1";
+	return "overflow:BYTES topa-error:BYTES lost-pmi:N late-pmi:INSTRUCTIONS doubled-pmi:N "
+	       "spurious-pmi:INSTRUCTIONS slow-flush:BYTES gp:MSR in-use:1";
 }
 
 } // namespace hwsim::x86

@@ -33,6 +33,15 @@ public:
 		return true;
 	}
 
+	/* Once more, whether masked or not: what hardware does not do. */
+	bool repeat()
+	{
+		std::uint32_t lvt = 0, id = 0;
+		if (!memory.load(base + lvtpc, lvt) || !memory.load(base + apic_id, id))
+			return false;
+		return memory.store(base | std::uint64_t{id >> 24} << 12, lvt & (vector | delivery_mode));
+	}
+
 	static constexpr std::uint64_t base = 0xfee0'0000, apic_id = 0x20, lvtpc = 0x340;
 	static constexpr std::uint32_t vector = 0xff, delivery_mode = 0x700, masked = 0x1'0000;
 

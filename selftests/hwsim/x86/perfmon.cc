@@ -46,6 +46,14 @@ std::uint64_t instructions_until(Event event, std::uint64_t count)
 
 } // namespace
 
+void Perfmon::reset()
+{
+	general = {};
+	fixed = {};
+	select = {};
+	fixed_control = global_control = global_status = pebs = 0;
+}
+
 bool Perfmon::owns(std::uint32_t msr) const
 {
 	const PmuCapabilities &pmu = profile.pmu;

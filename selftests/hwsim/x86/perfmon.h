@@ -32,6 +32,7 @@ class Perfmon
 public:
 	Perfmon(const Profile &of, EventSource &from) : profile(of), source(from) {}
 
+	void reset();
 	bool owns(std::uint32_t msr) const;
 	/* As of the last settle(). */
 	std::uint64_t read(std::uint32_t msr) const;

@@ -143,6 +143,18 @@ Packet ptwrite(std::uint64_t payload, bool wide, bool fup_follows)
 	return Builder{extended, header}.add(payload, wide ? 8 : 4);
 }
 
+Packet control_flow_event(ControlFlowEvent type, std::uint8_t vector, bool fup_follows)
+{
+	const auto kind = static_cast<std::uint8_t>(static_cast<unsigned>(type) | (fup_follows ? 0x80 : 0));
+	return Builder{extended, 0x13, kind, vector};
+}
+
+Packet event_data(std::uint64_t cr2)
+{
+	constexpr std::uint8_t type_cr2 = 0;
+	return Builder{extended, 0x53, type_cr2}.add(cr2, 8);
+}
+
 Packet overflow()
 {
 	return Builder{extended, 0xf3};

@@ -34,7 +34,10 @@ enum class IpBytes : std::uint8_t {
 };
 
 /* Bits of MODE.Exec. */
-constexpr std::uint8_t mode_16 = 0, mode_64 = 1, mode_32 = 2;
+constexpr std::uint8_t mode_16 = 0, mode_64 = 1, mode_32 = 2, mode_if = 4;
+
+/* Of CFE packets; there are more, for machines that have more. */
+enum class ControlFlowEvent : std::uint8_t { interrupt = 1, iret = 2 };
 
 constexpr unsigned short_tnt_bits = 6;
 constexpr unsigned long_tnt_bits = 47;
@@ -56,6 +59,9 @@ Packet mtc(std::uint8_t ctc);
 Packet cbr(std::uint8_t ratio);
 Packet cyc(std::uint64_t cycles);
 Packet ptwrite(std::uint64_t payload, bool wide, bool fup_follows);
+Packet control_flow_event(ControlFlowEvent type, std::uint8_t vector, bool fup_follows);
+/* The address of a page fault. */
+Packet event_data(std::uint64_t cr2);
 Packet overflow();
 Packet trace_stop();
 

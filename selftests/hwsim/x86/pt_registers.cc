@@ -41,6 +41,14 @@ std::uint64_t PtRegisters::valid_ctl_bits(const PtCapabilities &of)
 	return bits;
 }
 
+void PtRegisters::reset()
+{
+	output = {};
+	ctl = status = cr3_match = 0;
+	byte_count = 0;
+	address = {};
+}
+
 bool PtRegisters::exists(std::uint32_t msr) const
 {
 	switch (msr) {

@@ -27,6 +27,7 @@ public:
 		return msr == msr::output_base || msr == msr::output_mask_ptrs ||
 		       (msr >= msr::ctl && msr <= msr::cr3_match) || (msr >= msr::addr0_a && msr <= msr::addr3_b);
 	}
+	void reset();
 	/* Would RDMSR, or WRMSR of this value, be a general protection fault? */
 	bool read_faults(std::uint32_t msr) const;
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;

@@ -53,6 +53,24 @@ public:
 	{
 		put(pt::ptwrite(payload, wide, fup_follows));
 	}
+	/*
+	 * An interrupt or exception, with its address if it is a page fault. The branch that it is tells where; IRET has a FUP of
+	 * its own, which is what the IP bit of CFE means.
+	 */
+	void interrupt_event(std::uint8_t vector, std::uint64_t cr2)
+	{
+		constexpr std::uint8_t page_fault = 14;
+		if (vector == page_fault)
+			put(event_data(cr2));
+		put(control_flow_event(ControlFlowEvent::interrupt, vector, false));
+	}
+	void iret_event(std::uint64_t ip)
+	{
+		put(control_flow_event(ControlFlowEvent::iret, 0, true));
+		fup(ip);
+	}
+	/* Is this what was told last? */
+	bool is_told(std::uint8_t mode) const { return told_mode == mode; }
 	void trace_stop() { put(pt::trace_stop()); }
 	/* The internal buffer overflows: from here on nothing gets through, until the OVF packet that ends it. */
 	void begin_overflow();

@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pt_unit.h"
 
+#include <algorithm>
+
 namespace hwsim::x86::pt
 {
 
 PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &injected)
-	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around),
-	  faults(injected), next_overflow(injected.overflow)
+	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around)
 {
+	set_faults(injected);
+	reset();
+}
+
+void PtUnit::reset()
+{
+	if (packet_en)
+		processor.lost();
+	registers.reset();
+	stream.taken();
+	packet_en = false;
 	if (faults.in_use)
 		registers.ctl = ctl::trace_en | ctl::topa;
+}
+
+void PtUnit::set_faults(const Faults &now)
+{
+	const std::uint64_t bytes = counts.bytes + stream.pending().size();
+	if (now.overflow != faults.overflow)
+		next_overflow = bytes + now.overflow;
+	if (now.topa_error != faults.topa_error)
+		next_error = now.topa_error ? bytes + now.topa_error : 0;
+	faults = now;
 }
 
 // --- what is traced -------------------------------------------------------------------
@@ -42,7 +64,7 @@ bool PtUnit::in_stop_range(std::uint64_t ip) const
 /* While packets are enabled every level counts: it is the first block of another one that ends them. */
 bool PtUnit::watches(std::uint8_t level) const
 {
-	return packet_en || (triggered() && registers.is_set(level == 0 ? ctl::os : ctl::user));
+	return packet_en || is_on(level);
 }
 
 // --- the flow -----------------------------------------------------------------------------
@@ -51,24 +73,29 @@ void PtUnit::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 {
 	if (!ranges || !triggered() || !context(block.level))
 		return;
-	std::uint64_t ip = pc;
+	std::uint64_t before = pc, ip = pc;
 	for (const std::uint8_t size : block.sizes) {
 		if (ip != pc && ip < end)
-			step(ip, block);
+			step(before, ip, block);
+		before = ip;
 		ip += size;
 	}
 }
 
 /* An instruction that is reached from the one before it: ranges begin and end inside blocks, too. */
-void PtUnit::step(std::uint64_t ip, const Block &block)
+void PtUnit::step(std::uint64_t from, std::uint64_t ip, const Block &block)
 {
 	if (!triggered())
 		return;
 	if (in_stop_range(ip)) {
+		if (packet_en)
+			processor.filter_edge(from, ip);
 		stop_tracing(ip);
 	} else if (packet_en && !filter(ip)) {
+		processor.filter_edge(from, ip);
 		leave_filter(ip);
 	} else if (!packet_en && filter(ip)) {
+		processor.filter_edge(0, ip);
 		begin_packets({ip, block.level, block.mode});
 	}
 }
@@ -76,12 +103,11 @@ void PtUnit::step(std::uint64_t ip, const Block &block)
 void PtUnit::begin_packets(const Place &here)
 {
 	/* Of the time that has passed unseen, so that a decoder does not date this before it. */
-	if (!sync_pending)
-		stream.tick();
-	if (sync_pending || stream.sync_due())
+	stream.tick();
+	if (stream.sync_due())
 		synchronize(nullptr);
 	if (registers.is_set(ctl::branch_en))
-		stream.enable(here.pc, here.mode);
+		stream.enable(here.pc, exec_mode(here));
 	packet_en = true;
 }
 
@@ -89,6 +115,21 @@ void PtUnit::leave_filter(std::uint64_t ip)
 {
 	stream.disable(ip);
 	packet_en = false;
+	told_exit = ip;
+}
+
+/* With event trace the interrupt flag is part of it. */
+std::uint8_t PtUnit::exec_mode(const Place &at)
+{
+	const bool enabled = registers.is_set(ctl::event_en) && processor.interrupts_enabled();
+	return static_cast<std::uint8_t>(at.mode | (enabled ? mode_if : 0));
+}
+
+void PtUnit::leave_context()
+{
+	stream.disable();
+	packet_en = false;
+	told_exit = 0;
 }
 
 /* SDM, "Trace Stop": PacketEn goes down, the packet follows, Stopped is set. */
@@ -107,11 +148,13 @@ void PtUnit::transfer(const Transfer &transfer)
 		return;
 	const bool in_context = context(transfer.to.level);
 	const bool in_filter = filter(transfer.to.pc);
+	told_exit = 0;
 	if (!registers.is_set(ctl::branch_en)) {
 		packet_en = in_context && in_filter;
 	} else if (!in_context) {
-		stream.disable();
-		packet_en = false;
+		leave_context();
+	} else if (in_stop_range(transfer.to.pc)) {
+		stop_tracing(transfer.to.pc);
 	} else if (!in_filter) {
 		/* The target says it all: no TNT or TIP for a branch out of the filter. */
 		leave_filter(transfer.to.pc);
@@ -144,7 +187,9 @@ void PtUnit::branch_packet(const Transfer &transfer)
 		break;
 	case Branch::far:
 	case Branch::software_interrupt:
-		stream.mode(transfer.to.mode);
+		if (registers.is_set(ctl::event_en) && processor.is_iret(transfer.from))
+			stream.iret_event(transfer.from);
+		stream.mode(exec_mode(transfer.to));
 		stream.tip(transfer.to.pc);
 		break;
 	case Branch::jump:
@@ -160,16 +205,23 @@ void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
 		return;
 	const bool in_context = context(to.level);
 	const bool in_filter = filter(to.pc);
-	packet_en = in_context && in_filter;
-	if (!registers.is_set(ctl::branch_en))
+	told_exit = 0;
+	if (!registers.is_set(ctl::branch_en)) {
+		packet_en = in_context && in_filter;
 		return;
+	}
+	if (registers.is_set(ctl::event_en))
+		if (const auto vector = processor.vector_of(to.pc))
+			stream.interrupt_event(*vector, processor.cr2());
 	stream.fup(from);
 	if (!in_context) {
-		stream.disable();
+		leave_context();
+	} else if (in_stop_range(to.pc)) {
+		stop_tracing(to.pc);
 	} else if (!in_filter) {
-		stream.disable(to.pc);
+		leave_filter(to.pc);
 	} else {
-		stream.mode(to.mode);
+		stream.mode(exec_mode(to));
 		stream.tip(to.pc);
 	}
 }
@@ -181,11 +233,9 @@ void PtUnit::address_space(std::uint64_t)
 	if (!triggered() || !registers.is_set(ctl::os))
 		return;
 	if (context(0)) {
-		if (!sync_pending)
-			stream.address_space(cr3);
+		stream.address_space(cr3);
 	} else if (packet_en) {
-		stream.disable();
-		packet_en = false;
+		leave_context();
 	}
 }
 
@@ -202,20 +252,24 @@ void PtUnit::arrive(const Place &here)
 	}
 	const bool wanted = in_context && filter(here.pc);
 	if (packet_en && wanted) {
-		if (faults.overflow)
+		if (faults.overflow || stream.overflowing())
 			overflow(here);
 		if (stream.sync_due())
 			synchronize(&here);
+		/* STI, CLI or POPF; SDM, "MODE.Exec": a FUP says from where on. */
+		if (registers.is_set(ctl::event_en | ctl::branch_en) && !stream.is_told(exec_mode(here))) {
+			stream.mode(exec_mode(here));
+			stream.fup(here.pc);
+		}
 	} else if (packet_en) {
 		/* Blocks ran that nobody saw. */
-		stream.disable();
-		packet_en = false;
+		leave_context();
 	} else if (wanted) {
 		begin_packets(here);
 	}
-	if (!sync_pending && ++arrivals % arrivals_per_tick == 0)
+	if (++arrivals % arrivals_per_tick == 0)
 		stream.tick();
-	if (stream.pending().size() >= flush_at)
+	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : flush_at))
 		flush();
 }
 
@@ -232,6 +286,7 @@ void PtUnit::overflow(const Place &here)
 		next_overflow = counts.bytes + stream.pending().size() + faults.overflow;
 		overflow_left = overflow_blocks;
 		stream.begin_overflow();
+		processor.lost();
 		counts.overflows++;
 	}
 }
@@ -250,16 +305,15 @@ void PtUnit::synchronize(const Place *here)
 {
 	SyncState state;
 	state.packets_enabled = here && registers.is_set(ctl::branch_en);
-	state.with_cr3 = registers.is_set(ctl::os);
-	if (state.with_cr3)
+	if (registers.is_set(ctl::os))
 		cr3 = processor.cr3();
+	state.with_cr3 = registers.is_set(ctl::os) && context(here ? here->level : 0);
 	state.cr3 = cr3;
 	if (here) {
 		state.ip = here->pc;
-		state.mode = here->mode;
+		state.mode = exec_mode(*here);
 	}
 	stream.sync(state);
-	sync_pending = false;
 	counts.syncs++;
 }
 
@@ -267,7 +321,7 @@ void PtUnit::synchronize(const Place *here)
 
 std::uint64_t PtUnit::read(std::uint32_t msr)
 {
-	if (msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status)
+	if (!faults.slow_flush && (msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status))
 		flush();
 	std::uint64_t value = registers.read(msr);
 	if (msr == msr::status && triggered()) {
@@ -297,10 +351,12 @@ void PtUnit::trace_on()
 		filters |= registers.range_config(n) == range_filter;
 	}
 	stream.start(registers.ctl, registers.byte_count);
-	sync_pending = registers.byte_count == 0;
 	packet_en = false;
 	output_closed = !triggered(); /* Error and Stopped stay until software clears them */
 	cr3 = processor.cr3();
+	/* SDM, "PSB": the first comes with TraceEn, whoever runs then. */
+	if (registers.byte_count == 0 && triggered())
+		synchronize(nullptr);
 }
 
 /* Everything is in memory, and the registers say where, when the WRMSR is done. */
@@ -321,14 +377,16 @@ void PtUnit::flush()
 	if (bytes.empty())
 		return;
 	OutputResult result;
-	if (faults.topa_error && counts.bytes >= faults.topa_error) {
+	if (next_error && counts.bytes >= next_error) {
 		result.error = true;
-		faults.topa_error = 0;
+		next_error = 0;
 	} else if (!output_closed)
 		result = output.write(registers.output, registers.is_set(ctl::topa), bytes);
 	processor.trace_bytes(bytes.first(result.written));
 	counts.bytes += result.written;
 	counts.lost += bytes.size() - result.written;
+	if (result.written < bytes.size())
+		processor.lost();
 	stream.taken();
 	registers.byte_count = stream.bytes_since_psb() & 0x1'ffff;
 	if (result.error || result.stopped) {

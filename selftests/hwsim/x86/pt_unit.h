@@ -7,6 +7,7 @@
 #define HWSIM_X86_PT_UNIT_H
 
 #include <cstdint>
+#include <optional>
 
 #include "../base/flow.h"
 #include "../base/memory.h"
@@ -27,8 +28,22 @@ public:
 	virtual std::uint64_t cr3() = 0;
 	/* A ToPA region with INT was filled: GLOBAL_STATUS and the PMI. */
 	virtual void topa_interrupt() = 0;
+	/* Asked for event trace only. */
+	virtual bool interrupts_enabled() { return false; }
+	virtual std::uint64_t cr2() { return 0; }
+	/* Of the interrupt or exception whose handler begins here; nothing if no gate leads there. */
+	virtual std::optional<std::uint8_t> vector_of(std::uint64_t) { return {}; }
+	/* Is the instruction here an IRET? */
+	virtual bool is_iret(std::uint64_t) { return false; }
 	/* Bytes that were written to memory. */
 	virtual void trace_bytes(std::span<const std::uint8_t>) {}
+	/*
+	 * An address range begins or ends within straight code: "from" is the last instruction before, or 0 where tracing
+	 * begins; "to" the first one behind.
+	 */
+	virtual void filter_edge(std::uint64_t from, std::uint64_t to) = 0;
+	/* Trace of what has just happened did not get to memory. */
+	virtual void lost() {}
 
 protected:
 	~Processor() = default;
@@ -50,6 +65,11 @@ public:
 
 	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
 
+	/* SDM, "Processor state following reset": all zero. What has not got to memory by then never does. */
+	void reset();
+	/* From now on; in_use matters when the machine begins only. */
+	void set_faults(const Faults &now);
+
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
 	std::uint64_t read(std::uint32_t msr);
@@ -57,8 +77,15 @@ public:
 
 	/* Are the blocks of this privilege level of any interest now? */
 	bool watches(std::uint8_t level) const;
+	/* Is this level to be traced by the control register? */
+	bool is_on(std::uint8_t level) const
+	{
+		return triggered() && registers.is_set(level == 0 ? ctl::os : ctl::user);
+	}
 	/* PacketEn: is the instruction that runs now part of the trace? */
 	bool enabled() const { return packet_en; }
+	/* Where the program went when it left what is traced, if the trace says it; or 0. */
+	std::uint64_t left_for() const { return told_exit; }
 
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
@@ -71,6 +98,8 @@ public:
 
 private:
 	static constexpr std::size_t flush_at = 1024;
+	/* The most that slow-flush may let gather: what is said at once has to find room behind it. */
+	static constexpr std::size_t flush_at_most = 3072;
 	/* Reading the clock costs as much as a block. */
 	static constexpr unsigned arrivals_per_tick = 8;
 
@@ -84,7 +113,9 @@ private:
 	void branch_packet(const Transfer &transfer);
 	void leave_filter(std::uint64_t ip);
 	void stop_tracing(std::uint64_t ip);
-	void step(std::uint64_t ip, const Block &block);
+	void leave_context();
+	std::uint8_t exec_mode(const Place &at);
+	void step(std::uint64_t from, std::uint64_t ip, const Block &block);
 	void begin_packets(const Place &here);
 	void overflow(const Place &here);
 	void trace_on();
@@ -97,17 +128,18 @@ private:
 	Output output;
 	Processor &processor;
 	bool packet_en = false;
-	bool sync_pending = false;  /* PSB+ before the first packet */
 	bool output_closed = false; /* after STOP or an error, until TraceEn is set anew */
 	bool ranges = false;        /* any ADDRn_CFG in use */
 	bool filters = false;       /* any that FilterEn depends on */
 	std::uint64_t cr3 = 0;
+	std::uint64_t told_exit = 0;
 	unsigned arrivals = 0;
 
 	/* An overflow lasts for some blocks. */
 	static constexpr unsigned overflow_blocks = 20;
 	Faults faults;
 	std::uint64_t next_overflow = 0; /* bytes of trace */
+	std::uint64_t next_error = 0;    /* likewise; 0 is never */
 	unsigned overflow_left = 0;
 	Counts counts;
 };
