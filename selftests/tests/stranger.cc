@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Beside an AUX PMU that is not auxpmu's: what is asked of users then, and that neither takes the other's buffers. */
+#include <cerrno>
+#include <format>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+constexpr uid_t nobody = 65534;
+
+/* The stranger's module, loaded as long as this lives. */
+class Stranger
+{
+public:
+	Stranger()
+	{
+		utsname kernel{};
+
+		::uname(&kernel);
+		std::string path = std::format("/auxpmu/build/stranger/{}/auxpmu_stranger.ko", kernel.release);
+		UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+		if (!file)
+			SKIP("no " << path << ": selftests/vm/stranger builds it");
+		if (::syscall(SYS_finit_module, file.get(), "", 0))
+			throw std::runtime_error(std::format("{} cannot be loaded: errno {}", path, errno));
+	}
+	~Stranger() { ::syscall(SYS_delete_module, "auxpmu_stranger", O_NONBLOCK); }
+};
+
+/* What perf_event_open() of the PMU under test says to a user who follows himself: 0 or an errno. */
+int as_user(const Setup &setup)
+{
+	pid_t child = ::fork();
+
+	if (!child) {
+		if (::setgroups(0, nullptr) || ::setresgid(nobody, nobody, nobody) ||
+			::setresuid(nobody, nobody, nobody))
+			::_exit(255);
+		auto event = Event::open(make_attr(setup), setup.target);
+		::_exit(event ? 0 : event.error().code);
+	}
+	int status = 0;
+	::waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+} // namespace
+
+TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON for synthetic events", "[synth][stranger]")
+{
+	need_synthetic();
+	if (::geteuid())
+		SKIP("it takes root to load modules and to become somebody else");
+	const char *knob = "/proc/sys/kernel/perf_event_paranoid";
+	std::string before = read_small_file(knob).value();
+	auto paranoid = [&](const std::string &value) {
+		UniqueFd file(::open(knob, O_WRONLY | O_CLOEXEC));
+
+		REQUIRE(::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size()));
+	};
+	Setup setup;
+	setup.target = Target::task();
+	setup.exclude_kernel = true;
+	make_attr(setup); /* the PMU is looked up as root */
+
+	paranoid("2");
+	CHECK(as_user(setup) == 0);
+	{
+		Stranger stranger;
+		KernelLog log;
+
+		CHECK(as_user(setup) == EACCES);
+		CHECK(log.says("beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON"));
+		CHECK(Event::open(make_attr(setup), setup.target));
+	}
+	CHECK(as_user(setup) == 0);
+	paranoid(before);
+}
+
+TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][stranger]")
+{
+	need_synthetic();
+	Stranger stranger;
+	pin(0);
+	perf_event_attr software{}, theirs = Pmu::find("auxpmu_stranger").value().attr();
+	Setup setup;
+
+	software.size = sizeof(software);
+	software.type = PERF_TYPE_SOFTWARE;
+	software.config = PERF_COUNT_SW_DUMMY;
+	/* By way of a software event's ring, which may be anybody's. */
+	auto lender = Event::open(theirs, Target::task()).value();
+	auto data = DataRing::map(lender, 64 * KiB).value();
+	auto aux = AuxRing::map(data, lender, 64 * KiB, AuxMode::full_trace).value();
+	auto between = Event::open(software, Target::task()).value();
+	between.set_output(lender).value();
+	setup.target = Target::task();
+	auto borrower = Event::open(make_attr(setup), setup.target).value();
+	borrower.set_output(between).value();
+	auto before = statistics();
+	borrower.enable().value();
+	CHECK(emitter().emit(0, 64).error == ENXIO);
+	borrower.disable().value();
+	auto delta = statistics().since(before);
+	CHECK(delta["begins"] == 0);
+	CHECK(delta["unmapped"] > 0);
+	CHECK(aux.head() == 0);
+	/* The stranger is none the worse. */
+	lender.enable().value();
+	lender.disable().value();
+}
