@@ -256,6 +256,7 @@ struct auxpmu_limits {
  * @limits: of the hardware's buffers
  * @offset_heads: aux_head of an overwriting buffer is an offset, as consumers of a known PMU expect
  *	whose name this one bears, and not monotonic
+ * @release: nobody uses the PMU, or @desc, any more.  May sleep.  Optional
  */
 struct auxpmu_desc {
 	const char *name;
@@ -266,6 +267,7 @@ struct auxpmu_desc {
 	bool filters_stop;
 	struct auxpmu_limits limits;
 	bool offset_heads;
+	void (*release)(const struct auxpmu_desc *desc);
 };
 
 /**
@@ -390,6 +392,17 @@ void auxpmu_unregister(struct auxpmu *pmu);
  * Return: 0, and @pmu is gone; -EBUSY while events or buffers of it live: nothing has changed then.
  */
 int auxpmu_try_unregister(struct auxpmu *pmu);
+
+/**
+ * auxpmu_revoke() - take a PMU away from the events that are there
+ * @pmu: from auxpmu_register()
+ *
+ * For hardware that has gone.  May sleep.  Their owners keep descriptors that do nothing any more,
+ * and their mappings with what was traced; &auxpmu_desc.release is called when the last is gone.
+ *
+ * Return: 0; -EOPNOTSUPP where the core cannot do that (before 6.15): nothing has changed then.
+ */
+int auxpmu_revoke(struct auxpmu *pmu);
 
 /**
  * auxpmu_interrupt() - the unit of this CPU interrupted

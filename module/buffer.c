@@ -313,8 +313,8 @@ void auxpmu_buffer_free(void *aux)
 	kfree_rcu(buffer, rcu);
 
 	/*
-	 * From here on the PMU and the modules may go; auxpmu_try_unregister() waits until nobody
-	 * is left in this function.
+	 * From here on the PMU and the modules may go; whoever unregisters waits until nobody is
+	 * left in this function.
 	 */
 	auxpmu_put(pmu);
 	module_put(owner);

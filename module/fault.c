@@ -22,6 +22,7 @@ static const char *const names[AUXPMU_FAULTS] = {
 	[AUXPMU_FAULT_COLLISION] = "collision",
 	[AUXPMU_FAULT_SLOW_STOP] = "slow_stop",
 	[AUXPMU_FAULT_SHORT_SAMPLE] = "short_sample",
+	[AUXPMU_FAULT_UNREGISTER] = "unregister",
 };
 
 bool __auxpmu_fault(struct auxpmu *pmu, enum auxpmu_fault fault)

@@ -41,6 +41,10 @@ struct irq_work *probe(struct perf_event *event);' "$@"
 	has AUXPMU_HAS_HRTIMER_SETUP '
 #include <linux/hrtimer.h>
 void *probe = hrtimer_setup;' "$@"
+	has AUXPMU_HAS_REVOCATION '
+#include <linux/perf_event.h>
+int probe(struct pmu *pmu);
+int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
 	has AUXPMU_HAS_TOKEN_NAMESPACES '
 #include <linux/module.h>
 MODULE_IMPORT_NS(AUXPMU);' "$@"

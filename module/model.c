@@ -21,6 +21,7 @@
 #include <linux/string.h>
 
 #include "compat.h"
+#include "fault.h"
 #include "peers.h"
 #include "synth.h"
 
@@ -286,8 +287,13 @@ static int go_live(struct unit *unit)
 
 static int go_dead(struct unit *unit)
 {
-	int ret = synth_try_destroy(unit->live);
+	bool revoke = auxpmu_fault(unit->live->pmu, AUXPMU_FAULT_UNREGISTER);
+	int ret = revoke ? synth_revoke(unit->live) : synth_try_destroy(unit->live);
 
+	if (ret == -EOPNOTSUPP) {
+		unit_notice(unit, "live = 0 refused: this kernel cannot take a PMU from its events");
+		return ret;
+	}
 	if (ret) {
 		unit_notice(unit, "live = 0 refused: events or mappings of %s are there",
 			    unit->model.name);

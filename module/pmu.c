@@ -296,6 +296,15 @@ static void pmu_free(struct auxpmu *pmu)
 	kfree(pmu);
 }
 
+void auxpmu_release(struct auxpmu *pmu)
+{
+	const struct auxpmu_desc *desc = pmu->desc;
+
+	pmu_free(pmu);
+	if (desc->release)
+		desc->release(desc);
+}
+
 struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner)
 {
 	const char *wrong = desc_wrong(desc);
@@ -379,10 +388,27 @@ int auxpmu_try_unregister(struct auxpmu *pmu)
 	 * this one does not.
 	 */
 	perf_pmu_unregister(&pmu->pmu);
-	pmu_free(pmu);
+	auxpmu_release(pmu);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_try_unregister, AUXPMU_NS);
+
+int auxpmu_revoke(struct auxpmu *pmu)
+{
+#ifdef AUXPMU_HAS_REVOCATION
+	/* One user more, so that the PMU is there until the core is done with it. */
+	atomic_add(AUXPMU_GONE + 1, &pmu->users);
+	auxpmu_debugfs_remove(pmu);
+	/* Detaches all events and waits until they are gone; buffers stay as long as mappings. */
+	perf_pmu_unregister(&pmu->pmu);
+	synchronize_rcu_tasks();
+	auxpmu_put(pmu);
+	return 0;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_revoke, AUXPMU_NS);
 
 void auxpmu_unregister(struct auxpmu *pmu)
 {

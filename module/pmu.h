@@ -26,6 +26,7 @@ enum auxpmu_fault {
 	AUXPMU_FAULT_COLLISION,
 	AUXPMU_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
 	AUXPMU_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is not there */
+	AUXPMU_FAULT_UNREGISTER,	/* the PMU goes while events are there */
 	AUXPMU_FAULTS
 };
 
@@ -49,9 +50,14 @@ static inline bool auxpmu_get(struct auxpmu *pmu)
 	return atomic_inc_unless_negative(&pmu->users);
 }
 
+/* Frees it.  May sleep. */
+void auxpmu_release(struct auxpmu *pmu);
+
+/* One less; the last one of a PMU that was taken away frees it. */
 static inline void auxpmu_put(struct auxpmu *pmu)
 {
-	atomic_dec(&pmu->users);
+	if (atomic_dec_return(&pmu->users) == AUXPMU_GONE)
+		auxpmu_release(pmu);
 }
 
 static inline struct auxpmu *auxpmu_of(const struct perf_event *event)

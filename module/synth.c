@@ -705,6 +705,11 @@ const char *synth_model_wrong(const struct synth_model *model)
 	return NULL;
 }
 
+static void synth_release(const struct auxpmu_desc *desc)
+{
+	kfree(container_of(desc, struct synth, desc));
+}
+
 struct synth *synth_make(const struct synth_model *model)
 {
 	const char *wrong = synth_model_wrong(model);
@@ -730,6 +735,7 @@ struct synth *synth_make(const struct synth_model *model)
 		.filters_stop = true,
 		.limits = model->limits,
 		.offset_heads = synth->guise && synth->guise->offset_heads,
+		.release = synth_release,
 	};
 	synth->pmu = auxpmu_register(&synth->desc);
 	if (IS_ERR(synth->pmu)) {
@@ -744,11 +750,12 @@ struct synth *synth_make(const struct synth_model *model)
 
 int synth_try_destroy(struct synth *synth)
 {
-	int ret = auxpmu_try_unregister(synth->pmu);
+	return auxpmu_try_unregister(synth->pmu);
+}
 
-	if (!ret)
-		kfree(synth);
-	return ret;
+int synth_revoke(struct synth *synth)
+{
+	return auxpmu_revoke(synth->pmu);
 }
 
 struct auxpmu *auxpmu_synth_pmu(void)

@@ -85,6 +85,9 @@ struct synth *synth_make(const struct synth_model *model);
 /* The reverse; -EBUSY while it has events or buffers.  May sleep. */
 int synth_try_destroy(struct synth *synth);
 
+/* The reverse whatever it has; -EOPNOTSUPP where the core cannot do that.  May sleep. */
+int synth_revoke(struct synth *synth);
+
 /*
  * What one event's trace is like, and how far it got. Written by the unit that traces for it, which
  * is one at a time.

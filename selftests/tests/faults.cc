@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "fixture.h"
 #include "sampler.h"
 
@@ -19,31 +20,6 @@ namespace
 
 /* So often that it is not over before the test says so. */
 constexpr unsigned always = 1u << 30;
-
-/* A fault of the PMU under test, that stays asked for as long as this lives. */
-class Fault
-{
-public:
-	Fault(const char *name, unsigned times)
-		: path(std::format("{}/{}/faults/{}", AUXPMU_DEBUGFS, options().pmu, name))
-	{
-		set(times);
-	}
-	~Fault() { set(0); }
-
-	void set(unsigned times)
-	{
-		UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-		std::string text = std::to_string(times);
-
-		if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-			throw std::runtime_error(std::format("cannot write {}", path));
-	}
-	unsigned left() const { return static_cast<unsigned>(std::stoul(read_small_file(path).value_or("999"))); }
-
-private:
-	std::string path;
-};
 
 /* Losses are the point. */
 void allow_gaps(Tracer &tracer)

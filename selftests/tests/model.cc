@@ -12,6 +12,7 @@
 
 #include "../lib/modelled_unit.h"
 #include "endure.h"
+#include "fault.h"
 #include "fixture.h"
 
 using namespace auxpmu;
@@ -348,6 +349,47 @@ TEST_CASE("A unit with events or mappings cannot be taken away, and can right af
 	under.unit.live(false).value();
 	/* Gone: the number of its type is nobody's. */
 	CHECK(Event::open(make_attr(setup), setup.target).error().code == ENOENT);
+	under.unit.live(true).value();
+}
+
+TEST_CASE(
+	"Fault unregister: a unit may vanish beneath its events, and what was traced stays readable", "[synth][model]")
+{
+	need_configfs();
+	UnitUnderTest under({});
+	KernelLog log;
+	Tracer tracer{Setup{}};
+
+	tracer.enable();
+	tracer.emit_all(4096);
+	/* A descriptor without a mapping, too. */
+	Setup second;
+	second.target = Target::on_cpu(std::min(1, cpus() - 1));
+	auto other = Event::open(make_attr(second), second.target);
+	{
+		Fault fault("unregister", 1);
+		auto outcome = under.unit.live(false);
+
+		if (!outcome && outcome.error().code == EOPNOTSUPP) {
+			CHECK(log.says("this kernel cannot take a PMU from its events"));
+			tracer.emit_all(4096);
+			tracer.finish();
+			SKIP("this kernel cannot take a PMU from its events");
+		}
+		REQUIRE(outcome);
+	}
+	CHECK_FALSE(Pmu::find("modelled"));
+	/* Handed over to the last byte. */
+	tracer.drain();
+	INFO(tracer.verifier.error());
+	CHECK(tracer.verifier.complete());
+	CHECK(tracer.verifier.totals().record_bytes == 4096 + 64);
+	CHECK_FALSE(tracer.event.enable());
+
+	/* The name is free again while the old unit's areas are still mapped. */
+	under.unit.live(true).value();
+	tracer.aux.unmap();
+	under.unit.live(false).value();
 	under.unit.live(true).value();
 }
 
