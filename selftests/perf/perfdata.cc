@@ -82,6 +82,7 @@ int main(int argc, char **argv)
 	}
 	bool right = verifier.verify();
 	print(verifier.facts());
+	std::fflush(stdout);
 	if (!right) {
 		std::fprintf(stderr, "perfdata: %s\n", verifier.error().c_str());
 		return 1;
