@@ -152,6 +152,16 @@ const TraceStream *TraceVerifier::find(std::uint64_t stream) const noexcept
 	return nullptr;
 }
 
+std::vector<std::uint32_t> TraceVerifier::cpus() const
+{
+	std::vector<std::uint32_t> found;
+
+	for (std::uint32_t cpu = 0; cpu < newest_time.size(); cpu++)
+		if (newest_time[cpu])
+			found.push_back(cpu);
+	return found;
+}
+
 bool TraceVerifier::zeros(std::span<const std::byte> bytes, const char *what) noexcept
 {
 	if (all_zero(bytes))

@@ -102,6 +102,8 @@ public:
 	std::span<const TraceStream> streams() const noexcept { return seen; }
 	/* Nothing when no record of it was seen. */
 	const TraceStream *find(std::uint64_t stream) const noexcept;
+	/* That wrote any of it. */
+	std::vector<std::uint32_t> cpus() const;
 	/* Position behind the last byte fed. */
 	std::uint64_t position() const noexcept { return at + held; }
 

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * PerfDataVerifier: proves that what perf recorded from a synthetic trace unit is all of its trace, and right.
+ *
+ * Full trace: the AUXTRACE payloads of each AUX area follow one another without a gap from position 0, every byte of them is
+ * verified (TraceVerifier), and the PERF_RECORD_AUX announce exactly these positions.  Missing trace is right only where
+ * a record says TRUNCATED or PARTIAL.  Overwrite (perf record -S): every payload is a whole snapshot, ends where an AUX
+ * record says that the trace ended, and is not older than the one before it.  Samples: the payload of each ends
+ * with a whole record, has nothing but zeros in front of what is there, and is not older than the one before it.
+ *
+ * Several files are one recording that perf spread over them (--switch-output), in that order.
+ */
+#ifndef AUXPMU_LIB_PERF_DATA_VERIFIER_H
+#define AUXPMU_LIB_PERF_DATA_VERIFIER_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "perf_data.h"
+#include "trace_verifier.h"
+
+namespace auxpmu
+{
+
+/* What was found; sums over all files. */
+struct PerfDataFacts {
+	std::uint64_t rings = 0;    /* AUX areas with trace or AUX records */
+	std::uint64_t payloads = 0; /* AUXTRACE records */
+	std::uint64_t bytes = 0;    /* in them */
+	std::uint64_t cut = 0;      /* bytes that perf leaves away at the ends of payloads of intel_bts */
+	std::uint64_t records = 0;  /* of trace, in payloads and samples */
+	std::uint64_t starts = 0;
+	std::uint64_t streams = 0;
+	std::uint64_t lost = 0; /* bytes of trace, as sequence numbers tell */
+	std::uint64_t aux_records = 0;
+	std::uint64_t aux_bytes = 0;
+	std::uint64_t overwrite = 0, truncated = 0, partial = 0, collision = 0; /* AUX records with that flag */
+	std::uint64_t itrace_starts = 0;
+	std::uint64_t samples = 0;       /* of all events */
+	std::uint64_t aux_samples = 0;   /* with a payload */
+	std::uint64_t blank_samples = 0; /* of those, nothing but zeros */
+	std::uint64_t sample_bytes = 0;
+	std::uint64_t lost_records = 0; /* PERF_RECORD_LOST: of the data rings */
+	std::uint64_t stale_index = 0;  /* entries of AUXTRACE indices that name nothing */
+	std::set<std::uint32_t> cpus;   /* that wrote trace */
+};
+
+struct PerfDataExpectation {
+	/* The files are the end of a recording: the first payload need not be the first of the trace. */
+	bool continued = false;
+};
+
+class PerfDataVerifier
+{
+public:
+	explicit PerfDataVerifier(PerfDataExpectation expectation = {}) : expected(expectation) {}
+
+	void add(PerfData file);
+	/* Once, when all files have been added.  False when anything is wrong, or when there is no trace at all. */
+	bool verify();
+
+	/* The first thing that is wrong; empty when nothing is. */
+	const std::string &error() const noexcept { return failure; }
+	const PerfDataFacts &facts() const noexcept { return found; }
+
+private:
+	struct Payload {
+		const PerfData *file;
+		std::uint64_t at;
+		Auxtrace from;
+	};
+	struct Announced {
+		const PerfData *file;
+		std::uint64_t at;
+		AuxRecord record;
+	};
+	struct Ring {
+		std::vector<Payload> payloads;
+		std::vector<Announced> announced;
+	};
+
+	bool fail(const PerfData &file, std::uint64_t at, const std::string &what);
+	bool collect(const PerfData &file);
+	bool announced(const Ring &ring);
+	bool full_trace(const Ring &ring);
+	bool contiguous(const Ring &ring, std::uint64_t end);
+	std::uint64_t slack(const Ring &ring) const;
+	bool overwritten(const Ring &ring);
+	bool sample(const PerfData &file, const PerfDataRecord &record);
+	bool newest(const PerfData &file, std::uint64_t at, const TraceVerifier &verifier,
+		std::map<std::uint64_t, std::uint64_t> &before);
+	void count(const TraceVerifier &verifier);
+
+	PerfDataExpectation expected;
+	std::vector<PerfData> files;
+	std::map<std::uint32_t, Ring> rings;
+	std::map<std::uint64_t, std::uint64_t> sampled; /* by stream: the sequence number after the newest */
+	std::set<std::uint64_t> streams;
+	PerfDataFacts found;
+	std::string failure;
+};
+
+} // namespace auxpmu
+
+#endif /* AUXPMU_LIB_PERF_DATA_VERIFIER_H */

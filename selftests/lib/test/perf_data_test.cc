@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* perf.data files made in memory: what must be accepted, and that nothing else is. */
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "../perf_data.h"
+#include "../perf_data_verifier.h"
+#include "trace_writer.h"
+
+using namespace auxpmu;
+using Catch::Matchers::ContainsSubstring;
+
+namespace
+{
+
+using Bytes = std::vector<std::byte>;
+
+template <class T>
+void put(Bytes &to, const T &value)
+{
+	auto from = reinterpret_cast<const std::byte *>(&value);
+
+	to.insert(to.end(), from, from + sizeof(value));
+}
+
+void put(Bytes &to, const Bytes &bytes)
+{
+	to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+constexpr std::uint64_t trace_id = 40; /* and the next ones, an AUX area each */
+constexpr std::uint64_t clock_id = 50;
+
+/*
+ * Writes a file as the format's description says, and shares no code with the reader.  Two events: one that traces,
+ * with instances for AUX areas 0 and 1 (CPUs 0 and 1), and a clock whose samples carry trace.
+ */
+struct Writer {
+	Bytes data;
+	std::vector<std::uint64_t> index; /* offsets in data */
+	std::uint32_t auxtrace_type = 1;
+	bool pipe = false;
+
+	void record(std::uint32_t type, const Bytes &body)
+	{
+		put(data, type);
+		put<std::uint16_t>(data, 0);
+		put<std::uint16_t>(data, static_cast<std::uint16_t>(8 + body.size()));
+		put(data, body);
+	}
+	void info()
+	{
+		Bytes body;
+
+		put(body, auxtrace_type);
+		put<std::uint32_t>(body, 0);
+		record(70, body);
+	}
+	void id_index()
+	{
+		Bytes body;
+
+		put<std::uint64_t>(body, 2);
+		for (std::uint64_t ring : {0, 1})
+			for (std::uint64_t word : {trace_id + ring, ring, ring, std::uint64_t{77}})
+				put(body, word);
+		record(69, body);
+	}
+	void aux(std::uint64_t offset, std::uint64_t size, std::uint64_t flags = 0, std::uint64_t ring = 0)
+	{
+		Bytes body;
+
+		for (std::uint64_t word : {offset, size, flags, trace_id + ring})
+			put(body, word);
+		record(PERF_RECORD_AUX, body);
+	}
+	void auxtrace(std::uint64_t offset, std::span<const std::byte> trace, std::uint32_t ring = 0)
+	{
+		Bytes body;
+
+		put<std::uint64_t>(body, trace.size());
+		put(body, offset);
+		put<std::uint64_t>(body, 5);
+		for (std::uint32_t word : {ring, 77u, ring, 0u})
+			put(body, word);
+		index.push_back(data.size());
+		record(71, body);
+		data.insert(data.end(), trace.begin(), trace.end());
+	}
+	void sample(std::span<const std::byte> trace, std::uint32_t cpu = 0)
+	{
+		Bytes body;
+
+		put(body, clock_id);
+		put(body, cpu);
+		put<std::uint32_t>(body, 0);
+		put<std::uint64_t>(body, trace.size());
+		body.insert(body.end(), trace.begin(), trace.end());
+		record(PERF_RECORD_SAMPLE, body);
+	}
+
+	static perf_event_attr attr(bool clock)
+	{
+		perf_event_attr attr{};
+
+		attr.size = sizeof(attr);
+		attr.sample_id_all = 1;
+		attr.sample_type = PERF_SAMPLE_IDENTIFIER;
+		if (clock)
+			attr.sample_type |= PERF_SAMPLE_CPU | PERF_SAMPLE_AUX;
+		attr.aux_sample_size = clock ? 512 : 0;
+		return attr;
+	}
+
+	Bytes file() const
+	{
+		Bytes out;
+		const std::uint64_t head = 104, attrs = head + 3 * 8;
+		const std::uint64_t start = attrs + 2 * (sizeof(perf_event_attr) + 16);
+
+		for (char c : std::string("PERFILE2"))
+			put(out, c);
+		if (pipe) {
+			put<std::uint64_t>(out, 16);
+			for (bool clock : {false, true}) {
+				Writer one;
+				Bytes body;
+				put(body, attr(clock));
+				put(body, clock ? clock_id : trace_id);
+				one.record(64, body);
+				put(out, one.data);
+			}
+			put(out, data);
+			return out;
+		}
+		put(out, head);
+		for (std::uint64_t word : {sizeof(perf_event_attr) + 16, attrs, start - attrs, start, data.size(),
+			     std::size_t{0}, std::size_t{0}, std::size_t{1} << 3 | 1ul << 18, std::size_t{0},
+			     std::size_t{0}, std::size_t{0}})
+			put(out, std::uint64_t{word});
+		for (std::uint64_t id : {trace_id, trace_id + 1, clock_id})
+			put(out, id);
+		for (bool clock : {false, true}) {
+			put(out, attr(clock));
+			put<std::uint64_t>(out, head + (clock ? 16 : 0));
+			put<std::uint64_t>(out, clock ? 8 : 16);
+		}
+		put(out, data);
+		/* the features' sections: a host name of nothing, the index */
+		std::uint64_t end = out.size() + 32;
+		for (std::uint64_t word : {end, std::uint64_t{0}, end, std::uint64_t{8 + 16 * index.size()}})
+			put(out, word);
+		put<std::uint64_t>(out, index.size());
+		for (std::uint64_t at : index) {
+			put(out, start + at);
+			put<std::uint64_t>(out, 48);
+		}
+		return out;
+	}
+};
+
+/* What the verifier says; nothing when it agrees. */
+std::string wrong_with(const std::vector<Bytes> &files, PerfDataFacts *facts = nullptr, bool continued = false)
+{
+	PerfDataVerifier verifier({.continued = continued});
+
+	for (const auto &bytes : files) {
+		auto file = PerfData::parse(bytes, "made");
+
+		if (!file)
+			return file.error().text;
+		verifier.add(std::move(*file));
+	}
+	bool right = verifier.verify();
+	if (facts)
+		*facts = verifier.facts();
+	CHECK(right == verifier.error().empty());
+	return verifier.error();
+}
+
+std::span<const std::byte> part(const TraceWriter &trace, std::size_t from, std::size_t count)
+{
+	return std::span(trace.bytes).subspan(from, count);
+}
+
+/* A full trace of 12 records of 256 bytes in two payloads. */
+struct Full {
+	TraceWriter trace;
+	Writer file;
+
+	Full()
+	{
+		trace.start();
+		trace.data(11);
+		file.info();
+		file.id_index();
+	}
+	Bytes bytes()
+	{
+		file.aux(0, 1024);
+		file.aux(1024, 2048);
+		file.auxtrace(0, part(trace, 0, 1024));
+		file.auxtrace(1024, part(trace, 1024, 2048));
+		return file.file();
+	}
+};
+
+} // namespace
+
+TEST_CASE("A full trace in several payloads is accepted and counted, from a file and from a pipe")
+{
+	Full full;
+	PerfDataFacts facts;
+
+	full.file.pipe = GENERATE(false, true);
+	CHECK(wrong_with({full.bytes()}, &facts) == "");
+	CHECK(facts.bytes == 3072);
+	CHECK(facts.payloads == 2);
+	CHECK(facts.rings == 1);
+	CHECK(facts.records == 12);
+	CHECK(facts.starts == 1);
+	CHECK(facts.streams == 1);
+	CHECK(facts.aux_records == 2);
+	CHECK(facts.aux_bytes == 3072);
+	CHECK(facts.cpus == std::set<std::uint32_t>{0});
+}
+
+TEST_CASE("Every wrong byte of a payload is found")
+{
+	Full full;
+	Bytes right = full.bytes();
+	std::size_t at = right.size() - 32 - 8 - 32 - 2048;
+
+	for (std::size_t i = 0; i < 2048; i += 13) {
+		Bytes bytes = right;
+
+		bytes[at + i] ^= std::byte{4};
+		INFO("byte " << i);
+		REQUIRE(wrong_with({bytes}) != "");
+	}
+}
+
+TEST_CASE("A file that ends anywhere before its end is refused")
+{
+	Full full;
+	Bytes right = full.bytes();
+
+	for (std::size_t size = 0; size < right.size(); size += size < 600 ? 1 : 37) {
+		INFO("size " << size);
+		REQUIRE(wrong_with({Bytes(right.begin(), right.begin() + static_cast<std::ptrdiff_t>(size))}) != "");
+	}
+}
+
+TEST_CASE("No damage to a file makes the reader read beyond it")
+{
+	Full full;
+	Bytes right = full.bytes();
+
+	/* 0xff in each byte that is not trace; what is accepted then is of no interest, ASan is. */
+	for (std::size_t i = 8; i < right.size(); i++) {
+		Bytes bytes = right;
+
+		bytes[i] = std::byte{0xff};
+		(void)wrong_with({bytes});
+		bytes[i] = std::byte{0};
+		(void)wrong_with({bytes});
+	}
+	SUCCEED();
+}
+
+TEST_CASE("What is no perf.data, or not finished, or compressed is named")
+{
+	Full full;
+	Bytes bytes = full.bytes();
+
+	SECTION("magic")
+	{
+		bytes[7] = std::byte{'3'};
+		CHECK_THAT(wrong_with({bytes}), ContainsSubstring("PERFILE2"));
+	}
+	SECTION("no data")
+	{
+		std::memset(&bytes[48], 0, 8);
+		CHECK_THAT(wrong_with({bytes}), ContainsSubstring("did not finish"));
+	}
+	SECTION("compressed")
+	{
+		full.file.record(81, Bytes(8));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("without -z"));
+	}
+}
+
+TEST_CASE("A record dropped between payloads, in one, or at either end is found")
+{
+	Full full;
+
+	SECTION("between")
+	{
+		full.file.aux(0, 3072);
+		full.file.auxtrace(0, part(full.trace, 0, 1024));
+		full.file.auxtrace(1280, part(full.trace, 1280, 1792));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("goes on at 0x500"));
+	}
+	SECTION("within, and the sizes agree")
+	{
+		Bytes shorter(full.trace.bytes);
+		shorter.erase(shorter.begin() + 512, shorter.begin() + 768);
+		full.file.aux(0, shorter.size());
+		full.file.auxtrace(0, shorter);
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("1 records (256 bytes) are missing"));
+	}
+	SECTION("at the end")
+	{
+		full.file.aux(0, 3072);
+		full.file.auxtrace(0, part(full.trace, 0, 2816));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("announced was 0x0 to 0xc00"));
+	}
+	SECTION("at the beginning")
+	{
+		full.file.aux(256, 2816);
+		full.file.auxtrace(256, part(full.trace, 256, 2816));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("not at 0"));
+		CHECK(wrong_with({full.file.file()}, nullptr, true) == "");
+	}
+	SECTION("inside of the last record")
+	{
+		full.file.aux(0, 3000);
+		full.file.auxtrace(0, part(full.trace, 0, 3000));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("middle of a record"));
+	}
+	SECTION("all of it")
+	{
+		full.file.aux(0, 3072);
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("announced, and there is none"));
+	}
+}
+
+TEST_CASE("AUX records have to follow one another and be there")
+{
+	Full full;
+
+	SECTION("a gap")
+	{
+		full.file.aux(0, 1024);
+		full.file.aux(1280, 1792);
+	}
+	SECTION("none") {}
+	SECTION("more than there is")
+	full.file.aux(0, 4096);
+	SECTION("for an unknown event")
+	full.file.aux(0, 3072, 0, 9);
+	full.file.auxtrace(0, full.trace.bytes);
+	CHECK(wrong_with({full.file.file()}) != "");
+}
+
+TEST_CASE("Lost trace is right only where an AUX record says so")
+{
+	Full full;
+	PerfDataFacts facts;
+	std::uint64_t flags = GENERATE(std::uint64_t{0}, std::uint64_t{PERF_AUX_FLAG_TRUNCATED},
+		std::uint64_t{PERF_AUX_FLAG_PARTIAL}, std::uint64_t{PERF_AUX_FLAG_COLLISION});
+	bool said = flags & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL);
+
+	full.trace.seq += 3;
+	full.trace.data(2);
+	full.file.aux(0, 3072, flags);
+	full.file.aux(3072, 512);
+	full.file.auxtrace(0, full.trace.bytes);
+	CHECK(wrong_with({full.file.file()}, &facts).empty() == said);
+	if (said)
+		CHECK(facts.lost == 3 * 256);
+}
+
+TEST_CASE("Each AUX area is followed apart, and trace of another CPU does not belong into it")
+{
+	Full full;
+	TraceWriter other;
+	PerfDataFacts facts;
+
+	other.stream = 2;
+	other.cpu = GENERATE(1u, 0u);
+	other.start();
+	full.bytes();
+	full.file.aux(0, 256, 0, 1);
+	full.file.auxtrace(0, other.bytes, 1);
+	bool right = wrong_with({full.file.file()}, &facts).empty();
+	CHECK(right == (other.cpu == 1));
+	if (right)
+		CHECK(facts.rings == 2);
+}
+
+TEST_CASE("Several files are one recording")
+{
+	Full first, second;
+
+	first.file.aux(0, 1024);
+	first.file.auxtrace(0, part(first.trace, 0, 1024));
+	second.file.aux(1024, 2048);
+	second.file.auxtrace(1024, part(first.trace, 1024, 2048));
+	CHECK(wrong_with({first.file.file(), second.file.file()}) == "");
+	CHECK(wrong_with({second.file.file(), first.file.file()}) != "");
+	CHECK_THAT(wrong_with({second.file.file()}), ContainsSubstring("not at 0"));
+}
+
+TEST_CASE("Snapshots are whole, end where the kernel says, and get no older")
+{
+	Full full;
+	constexpr std::uint64_t area = 4096, over = PERF_AUX_FLAG_OVERWRITE;
+	PerfDataFacts facts;
+
+	full.trace.data(30); /* 10752 bytes */
+	full.file.aux(256, 4096, over);
+	full.file.auxtrace(4096, part(full.trace, 100 * 64 - 4096, 4096)); /* up to 6400 */
+	SECTION("that end elsewhere")
+	{
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("no AUX record announces"));
+	}
+	SECTION("in order")
+	{
+		full.file.aux(6400 % area, 4096, over);
+		full.file.data.clear();
+		full.file.index.clear();
+		full.file.info();
+		full.file.id_index();
+		full.file.aux(6400 % area, 4096, over);
+		full.file.auxtrace(6400 % area, part(full.trace, 6400 - 4096, 4096));
+		full.file.aux(10752 % area, 4096, over);
+		full.file.auxtrace(10752 % area + 64, part(full.trace, 10752 - 4032, 4032));
+		CHECK(wrong_with({full.file.file()}, &facts) == "");
+		CHECK(facts.overwrite == 2);
+		CHECK(facts.records == 31); /* the oldest of the second one is cut */
+		full.file.aux(6400 % area, 4096, over);
+		full.file.auxtrace(6400 % area, part(full.trace, 6400 - 4096, 4096));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("ends before seq"));
+	}
+}
+
+TEST_CASE("A sample is as long as asked, ends with a record, and has zeros in front of what there is")
+{
+	Full full;
+	Bytes blank(512), front(256);
+	PerfDataFacts facts;
+
+	put(front, Bytes(full.trace.bytes.begin(), full.trace.bytes.begin() + 256));
+	full.file.sample(blank);
+	full.file.sample(front);
+	full.file.sample(part(full.trace, 64, 512).first(512)); /* up to 576: inside of a record */
+	SECTION("right")
+	{
+		full.file.data.clear();
+		full.file.info();
+		full.file.id_index();
+		full.file.sample(blank);
+		full.file.sample(front);
+		full.file.sample(part(full.trace, 256, 512));
+		CHECK(wrong_with({full.file.file()}, &facts) == "");
+		CHECK(facts.aux_samples == 3);
+		CHECK(facts.blank_samples == 1);
+		CHECK(facts.records == 3);
+		full.file.sample(front);
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("ends before seq"));
+	}
+	SECTION("cut at its end")
+	CHECK(wrong_with({full.file.file()}) != "");
+	SECTION("too short")
+	{
+		full.file.data.clear();
+		full.file.sample(part(full.trace, 0, 256));
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("asked for were 512"));
+	}
+	SECTION("of another CPU")
+	{
+		full.file.data.clear();
+		full.file.sample(part(full.trace, 0, 512), 1);
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("CPU is not 1"));
+	}
+}
+
+TEST_CASE("Of intel_bts less than a branch record may be cut from a payload, and no more")
+{
+	Full full;
+	PerfDataFacts facts;
+
+	full.file.auxtrace_type = GENERATE(2u, 1u);
+	full.file.data.clear();
+	full.file.info();
+	full.file.id_index();
+	full.trace.bytes.resize(1024 + 1024);
+	full.file.aux(0, 1024);
+	full.file.aux(1024, 1024);
+	full.file.auxtrace(0, part(full.trace, 0, 1024 - 1024 % 24));
+	SECTION("the remainder")
+	{
+		full.file.auxtrace(1024, part(full.trace, 1024, 1024 - 1024 % 24));
+		CHECK(wrong_with({full.file.file()}, &facts).empty() == (full.file.auxtrace_type == 2));
+		if (full.file.auxtrace_type == 2) {
+			CHECK(facts.cut == 2 * (1024 % 24));
+			CHECK(facts.records == 6);
+		}
+	}
+	SECTION("a whole branch record more")
+	{
+		full.file.auxtrace(1024, part(full.trace, 1024, 1024 - 1024 % 24 - 24));
+		CHECK(wrong_with({full.file.file()}) != "");
+	}
+}
+
+TEST_CASE("The index names every AUXTRACE record, and what it names besides is counted")
+{
+	Full full;
+	PerfDataFacts facts;
+
+	full.bytes();
+	full.file.index.push_back(8);
+	CHECK(wrong_with({full.file.file()}, &facts) == "");
+	CHECK(facts.stale_index == 1);
+	full.file.index.resize(1);
+	CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("leaves out"));
+}
+
+TEST_CASE("Nothing is not verified")
+{
+	Full full;
+
+	CHECK(wrong_with({full.file.file()}) == "there is no trace");
+}
+
+TEST_CASE("A file that cannot be read is named")
+{
+	auto none = PerfData::open("/nonexistent/perf.data");
+
+	REQUIRE_FALSE(none);
+	CHECK_THAT(none.error().text, ContainsSubstring("/nonexistent/perf.data"));
+	CHECK_FALSE(PerfData::open("/"));
+}
