@@ -263,20 +263,32 @@ static ssize_t unit_live_show(struct config_item *item, char *page)
 
 static struct configfs_subsystem subsystem;
 
+/* So that nobody takes a name between its check and its use. */
+static DEFINE_MUTEX(names_lock);
+
+static struct synth *make_synth(struct unit *unit)
+{
+	struct synth *synth = ERR_PTR(-EEXIST);
+
+	mutex_lock(&names_lock);
+	if (auxpmu_peers_named(auxpmu_synth_pmu(), unit->model.name))
+		unit_notice(unit, "live refused: a device named %s is there; choose another name",
+			    unit->model.name);
+	else
+		synth = synth_make(&unit->model);
+	mutex_unlock(&names_lock);
+	return synth;
+}
+
 static int go_live(struct unit *unit)
 {
 	struct synth *synth;
 	int ret;
 
-	if (auxpmu_peers_named(auxpmu_synth_pmu(), unit->model.name)) {
-		unit_notice(unit, "live refused: a device named %s is there; choose another name",
-			    unit->model.name);
-		return -EEXIST;
-	}
 	ret = configfs_depend_item_unlocked(&subsystem, &unit->item);
 	if (ret)
 		return ret;
-	synth = synth_make(&unit->model);
+	synth = make_synth(unit);
 	if (IS_ERR(synth)) {
 		configfs_undepend_item(&unit->item);
 		return PTR_ERR(synth);
