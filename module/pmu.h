@@ -8,8 +8,11 @@
 
 #include <linux/atomic.h>
 #include <linux/limits.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
 
 #include "auxpmu.h"
+#include "compat.h"
 
 /* What can be made to go wrong: see fault.h.  STUCK to LOST_IRQ and SLOW_STOP are the unit's. */
 enum auxpmu_fault {
@@ -43,6 +46,15 @@ struct auxpmu {
 };
 
 #define AUXPMU_GONE	INT_MIN
+
+/* The order of the largest block that the hardware takes and the allocator has. */
+static inline unsigned int auxpmu_largest_order(const struct auxpmu *pmu)
+{
+	u64 block = pmu->desc->limits.max_block;
+	unsigned int most = AUXPMU_LARGEST_ORDER;
+
+	return block ? min_t(unsigned int, ilog2(block) - PAGE_SHIFT, most) : most;
+}
 
 /* One event or buffer more; false while the PMU is being made or taken away. */
 static inline bool auxpmu_get(struct auxpmu *pmu)
