@@ -388,6 +388,12 @@ int auxpmu_try_unregister(struct auxpmu *pmu)
 	 * this one does not.
 	 */
 	perf_pmu_unregister(&pmu->pmu);
+	/*
+	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
+	 * comes in between is on its way, without sleeping, through an event_init() that refuses,
+	 * and then reads the PMU's module ("general protection fault" in module_put()).
+	 */
+	synchronize_rcu_tasks();
 	auxpmu_release(pmu);
 	return 0;
 }
