@@ -104,6 +104,9 @@ struct auxpmu_event {
 	struct auxpmu_range ranges[AUXPMU_FILTERS_MAX];
 	unsigned int nr_ranges;
 	void *private;
+
+	/* The framework's own. */
+	bool arm_failed;		/* told by PARTIAL, and not armed since */
 };
 
 /* The framework's part of @event; valid from event_init to event_destroy. */

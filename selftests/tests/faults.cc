@@ -118,7 +118,8 @@ TEST_CASE("Fault add: an event that cannot be scheduled traces nothing, and does
 	tracer.finish();
 }
 
-TEST_CASE("Fault arm: a unit that cannot be armed ends the trace with PARTIAL, until it can", "[synth][faults]")
+TEST_CASE(
+	"Fault arm: a unit that cannot be armed ends the trace with PARTIAL, said once until it can", "[synth][faults]")
 {
 	need_synthetic();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
@@ -127,12 +128,15 @@ TEST_CASE("Fault arm: a unit that cannot be armed ends the trace with PARTIAL, u
 			Fault fault("arm", always);
 
 			tracer.enable();
-			CHECK(tracer.emit(64).error == ENXIO);
+			for (int times = 0; times < 3; times++) {
+				CHECK(tracer.emit(64).error == ENXIO);
+				tracer.event.restart().value();
+			}
 			tracer.disable();
 		}
 		tracer.drain();
-		CHECK(tracer.tally.partial > 0);
-		CHECK(tracer.tally.partial == counted(tracer, "arm_failures"));
+		CHECK(counted(tracer, "arm_failures") >= 4);
+		CHECK(tracer.tally.partial == 1);
 		CHECK(tracer.aux.head() == 0);
 		tracer.enable();
 		tracer.emit_all(1024);
@@ -150,7 +154,7 @@ TEST_CASE("Fault arm: a unit that cannot be armed ends the trace with PARTIAL, u
 		tracer.enable();
 		tracer.emit_all(64);
 		tracer.finish();
-		CHECK(counted(tracer, "partials") == counted(tracer, "arm_failures"));
+		CHECK(counted(tracer, "partials") == 2);
 	}
 }
 
