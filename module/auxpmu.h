@@ -356,6 +356,7 @@ struct auxpmu_session {
 	u64 position;			/* where the unit got: up to there is to be committed */
 	u64 flags;			/* PERF_AUX_FLAG_* for the end of the transaction */
 	bool fresh;			/* nothing was armed since the transaction began */
+	bool suspended;			/* was at work when the machine was suspended */
 	struct auxpmu_stats stats;
 };
 

@@ -14,6 +14,7 @@
 #include <linux/irq_work.h>
 #include <linux/mmzone.h>
 #include <linux/perf_event.h>
+#include <linux/syscore_ops.h>
 
 #include "features.h"
 
@@ -59,6 +60,26 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
+}
+#endif
+
+/* Suspend and resume of syscore were without an argument, and registered as they are. */
+#ifdef AUXPMU_HAS_SYSCORE_DATA
+#define AUXPMU_SYSCORE_ARG	void *data
+#else
+#define AUXPMU_SYSCORE_ARG	void
+struct syscore {
+	struct syscore_ops *ops;
+};
+
+static inline void register_syscore(struct syscore *syscore)
+{
+	register_syscore_ops(syscore->ops);
+}
+
+static inline void unregister_syscore(struct syscore *syscore)
+{
+	unregister_syscore_ops(syscore->ops);
 }
 #endif
 

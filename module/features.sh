@@ -45,6 +45,10 @@ void *probe = hrtimer_setup;' "$@"
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);
 int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
+	has AUXPMU_HAS_SYSCORE_DATA '
+#include <linux/syscore_ops.h>
+int probe(void *data);
+struct syscore_ops ops = { .suspend = probe };' "$@"
 	has AUXPMU_HAS_TOKEN_NAMESPACES '
 #include <linux/module.h>
 MODULE_IMPORT_NS(AUXPMU);' "$@"

@@ -21,6 +21,7 @@
 #include "sample.h"
 #include "session.h"
 #include "stats.h"
+#include "suspend.h"
 
 static void event_destroy(struct perf_event *event)
 {
@@ -300,6 +301,7 @@ void auxpmu_release(struct auxpmu *pmu)
 {
 	const struct auxpmu_desc *desc = pmu->desc;
 
+	auxpmu_suspend_remove(pmu);
 	pmu_free(pmu);
 	if (desc->release)
 		desc->release(desc);
@@ -356,6 +358,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		goto free;
 	}
 	auxpmu_debugfs_add(pmu);
+	auxpmu_suspend_add(pmu);
 	/*
 	 * 6.1 lets events be opened as soon as the PMU has its number, before perf_pmu_register()
 	 * has given it contexts, and uses what is not there: "refcount_t: addition on 0" in

@@ -8,6 +8,7 @@
 
 #include <linux/atomic.h>
 #include <linux/limits.h>
+#include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
@@ -39,6 +40,7 @@ struct auxpmu {
 	const struct auxpmu_ops *ops;
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
+	struct list_head node;			/* of suspend.c */
 	struct dentry *debugfs;
 	atomic_t faults[AUXPMU_FAULTS];
 	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */

@@ -15,6 +15,7 @@
 
 #include "sampler.h"
 #include "tasks.h"
+#include "tracepoint.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -66,6 +67,20 @@ std::uint64_t asked_for(const TraceVerifier &verifier)
 	for (const auto &stream : verifier.streams())
 		bytes += (stream.records - stream.starts) * stream.record_size;
 	return bytes;
+}
+
+perf_event_attr counting(perf_event_attr attr)
+{
+	attr.sample_period = 0;
+	return attr;
+}
+
+std::uint64_t count_of(const Event &event)
+{
+	std::uint64_t count = 0;
+
+	REQUIRE(::read(event.fd(), &count, sizeof(count)) == sizeof(count));
+	return count;
 }
 
 } // namespace
@@ -528,9 +543,11 @@ TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a
 TEST_CASE("Events survive a suspend, as far as a guest can practise it", "[synth][lives]")
 {
 	need_synthetic();
-	/* Its tasks; CPUs are another test.  Devices cannot be: the root of a guest is one that does not come back. */
+	/* Its tasks only, where the root is a device that does not come back; all of it where there is none (vm/suspend). */
+	const char *how = std::getenv("SUSPEND");
+	const std::uint64_t rearmed = how && std::string(how) == "core" ? 1 : 0;
 	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
-	Knob level("/sys/power/pm_test", "freezer");
+	Knob level("/sys/power/pm_test", how ? how : "freezer");
 	UniqueFd state(::open("/sys/power/state", O_WRONLY | O_CLOEXEC));
 	if (!delay || !level || !state)
 		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
@@ -540,10 +557,15 @@ TEST_CASE("Events survive a suspend, as far as a guest can practise it", "[synth
 		pin(0);
 		setup.target = target;
 		Tracer tracer(setup);
+		Event arms = Event::open(counting(at_tracepoint("auxpmu/auxpmu_arm")), Target::on_cpu(0)).value();
 		tracer.enable();
 		tracer.emit_all(1024, 0);
+		const std::uint64_t before = count_of(arms);
 		if (::pwrite(state.get(), "mem", 3, 0) != 3 && ::pwrite(state.get(), "freeze", 6, 0) != 6)
 			SKIP("a practised suspend failed: " << std::strerror(errno));
+		/* A thread is switched in and out besides. */
+		if (target.pid == -1)
+			CHECK(count_of(arms) - before == rearmed);
 		tracer.emit_all(1024, 0);
 		tracer.finish();
 		CHECK(asked_for(tracer.verifier) == 2 * 1024);
