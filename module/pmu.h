@@ -22,6 +22,7 @@ enum auxpmu_fault {
 	AUXPMU_FAULT_ADD,		/* the event cannot be scheduled */
 	AUXPMU_FAULT_ARM,		/* the unit cannot be armed */
 	AUXPMU_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */
+	AUXPMU_FAULT_OVERRUN,		/* it wrote a page more than its window */
 	AUXPMU_FAULT_SPURIOUS_IRQ,	/* one interrupt more */
 	AUXPMU_FAULT_LATE_IRQ,		/* one a page of trace later */
 	AUXPMU_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */

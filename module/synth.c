@@ -421,6 +421,9 @@ static void synth_position(struct auxpmu_session *session, struct auxpmu_positio
 		position->lost += position->bytes;
 		position->bytes = 0;
 	}
+	if (!copies(session) && unit->position == stops_at(session) &&
+	    auxpmu_fault(session->pmu, AUXPMU_FAULT_OVERRUN))
+		position->bytes += PAGE_SIZE;
 }
 
 static bool synth_irq_pending(struct auxpmu_session *session)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "knob.h"
 #include "sampler.h"
 #include "tasks.h"
 #include "tracepoint.h"
@@ -25,39 +26,6 @@ namespace
 
 constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
-
-/* A file of procfs or sysfs that has another content while this lives. */
-class Knob
-{
-public:
-	Knob(std::string file, const std::string &value) : path(std::move(file))
-	{
-		if (auto now = read_small_file(path))
-			before = *now;
-		/* Of a choice, what is chosen. */
-		if (auto open = before.find('['), close = before.find(']'); close != std::string::npos)
-			before = before.substr(open + 1, close - open - 1);
-		good = !before.empty() && write(value);
-	}
-	~Knob()
-	{
-		if (good)
-			write(before);
-	}
-	Knob(const Knob &) = delete;
-	explicit operator bool() const { return good; }
-
-private:
-	bool write(const std::string &value) const
-	{
-		UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-
-		return file && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
-	}
-
-	std::string path, before;
-	bool good = false;
-};
 
 /* Bytes of DATA records in a verified trace: what was asked for. */
 std::uint64_t asked_for(const TraceVerifier &verifier)
@@ -188,12 +156,8 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		auto data = DataRing::map(event, setup.data_bytes).value();
 		event.enable().value();
 		/* It tries at its ticks (not 6.1), and when another event comes. */
-		perf_event_attr another{};
-		another.size = sizeof(another);
-		another.type = PERF_TYPE_SOFTWARE;
-		another.config = PERF_COUNT_SW_DUMMY;
 		wait_until("the kernel to have tried 20 times", [&] {
-			Event::open(another, target).value().close();
+			Event::open(dummy_attr(), target).value().close();
 			return statistics().since(before)["unmapped"] >= 20;
 		});
 		std::uint64_t starts = 0, others = 0;
@@ -209,7 +173,7 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		/* By itself, at the next attempt. */
 		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();
 		wait_until("the trace to begin", [&] {
-			Event::open(another, target).value().close();
+			Event::open(dummy_attr(), target).value().close();
 			return emitter().emit(0, 640).error == 0;
 		});
 		event.disable().value();
@@ -235,11 +199,7 @@ TEST_CASE("Children of an event without an AUX area do not flood its data ring",
 	 * On a CPU the parent does not come to, so that it is children's attempts that are told of.  The kernel exchanges the
 	 * events of tasks that have the same; one more, which is not inherited, keeps it from that.
 	 */
-	perf_event_attr another{};
-	another.size = sizeof(another);
-	another.type = PERF_TYPE_SOFTWARE;
-	another.config = PERF_COUNT_SW_DUMMY;
-	auto own = Event::open(another, Target::task()).value();
+	auto own = Event::open(dummy_attr(), Target::task()).value();
 	pin(0);
 	setup.target = Target::task_on_cpu(0, 1);
 	setup.inherit = true;
@@ -422,7 +382,7 @@ std::vector<std::unique_ptr<Tracer>> inherited(std::size_t aux_bytes)
 		tracers.push_back(std::make_unique<Tracer>(setup));
 		auto expectation = make_expectation(setup);
 		expectation.streams = 4096;
-		tracers.back()->verifier = TraceVerifier(expectation);
+		tracers.back()->expect(expectation);
 	}
 	for (auto &tracer : tracers)
 		tracer->enable();
