@@ -8,6 +8,8 @@
 #include <grp.h>
 #include <unistd.h>
 
+#include <catch2/catch_test_macros.hpp>
+
 #include "../lib/pmu.h"
 
 namespace auxpmu::test
@@ -37,6 +39,24 @@ public:
 private:
 	std::string path, before;
 	bool good = false;
+};
+
+/* CPU 1 goes and comes; it is there again when this has gone.  The test is skipped where it cannot go. */
+class Cpu1
+{
+public:
+	Cpu1()
+	{
+		if (!write_small_file(file, "1"))
+			SKIP("there is no CPU 1 that can go offline");
+	}
+	~Cpu1() { static_cast<void>(write_small_file(file, "1")); }
+	Cpu1(const Cpu1 &) = delete;
+	void offline() { write_small_file(file, "0").value(); }
+	void online() { write_small_file(file, "1").value(); }
+
+private:
+	static constexpr const char *file = "/sys/devices/system/cpu/cpu1/online";
 };
 
 /* What a user may: as sysctl kernel.perf_event_paranoid says. */

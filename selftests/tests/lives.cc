@@ -474,9 +474,7 @@ TEST_CASE("Hundreds of short tasks are traced whole by inherited events", "[synt
 TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a gap", "[synth][lives]")
 {
 	need_synthetic();
-	UniqueFd online(::open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC));
-	if (cpus() < 2 || !online)
-		SKIP("there is no CPU 1 that can go offline");
+	Cpu1 other;
 	for (AuxMode mode : modes) {
 		Setup setup;
 
@@ -487,11 +485,9 @@ TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a
 		tracer.enable();
 		tracer.emit_all(1024, 1);
 		/* Whoever is bound to it loses its binding. */
-		bool off = ::pwrite(online.get(), "0", 1, 0) == 1;
-		CHECK(off);
+		other.offline();
 		tracer.emit_all(1024, 0);
-		bool on = ::pwrite(online.get(), "1", 1, 0) == 1;
-		CHECK(on);
+		other.online();
 		pin(1);
 		tracer.emit_all(1024, 1);
 		pin(0);

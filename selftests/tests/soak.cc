@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "endure.h"
+#include "knob.h"
 #include "sampler.h"
 
 using namespace auxpmu;
@@ -266,9 +267,7 @@ TEST_CASE("Endurance: descriptors and areas closed mid-trace, in any order, unde
 TEST_CASE("Endurance: a CPU goes and comes mid-trace, under load", "[synth][soak]")
 {
 	need_synthetic();
-	UniqueFd online(::open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC));
-	if (cpus() < 2 || !online)
-		SKIP("there is no CPU 1 that can go offline");
+	Cpu1 other;
 	Load load;
 	endure("hotplug", options().rounds, [&](std::uint64_t round) {
 		Random random(options().seed, round);
@@ -283,10 +282,10 @@ TEST_CASE("Endurance: a CPU goes and comes mid-trace, under load", "[synth][soak
 			tracer.enable();
 			if (random.below(2))
 				wait_for_trace(tracer);
-			REQUIRE(::pwrite(online.get(), "0", 1, 0) == 1);
+			other.offline();
 			/* Whether it was on to the end or full before: all that was handed over is there, and whole. */
 			tracer.finish();
-			REQUIRE(::pwrite(online.get(), "1", 1, 0) == 1);
+			other.online();
 		}
 		/* And again, with a thread that is on it. */
 		setup.target = Target::task();
@@ -294,10 +293,9 @@ TEST_CASE("Endurance: a CPU goes and comes mid-trace, under load", "[synth][soak
 		Tracer tracer(setup);
 		tracer.allow_gaps_of_copies();
 		tracer.enable();
-		bool off = ::pwrite(online.get(), "0", 1, 0) == 1;
+		other.offline();
 		wait_for_trace(tracer);
-		bool on = ::pwrite(online.get(), "1", 1, 0) == 1;
-		CHECK((off && on));
+		other.online();
 		tracer.finish();
 	});
 	pin(0);
