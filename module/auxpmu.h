@@ -28,7 +28,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	2
+#define AUXPMU_OPS_VERSION	3
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -116,6 +116,10 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
  * struct auxpmu_buffer - an AUX buffer, from the first mmap to the last munmap
  * @pmu: whose it is
  * @chunks: which of its pages lie together
+ * @regions: the same of its regions, when the event's needs say so: what a unit that stops and
+ *	interrupts at region ends only has to be told of. auxpmu_chunk_nth() and
+ *	auxpmu_chunk_index() tell where one lies, and which one holds an offset.  When overwriting
+ *	they are the chunks
  * @pages: kernel address of every page, @chunks.nr_pages of them; the core's array
  * @size: bytes, a power of two from one page to 2 GiB
  * @base: the buffer in one piece of kernel virtual memory if the event's needs say map, else NULL
@@ -128,6 +132,7 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
 struct auxpmu_buffer {
 	struct auxpmu *pmu;
 	struct auxpmu_chunks chunks;
+	struct auxpmu_chunks regions;
 	void **pages;
 	u64 size;
 	void *base;
@@ -142,6 +147,12 @@ struct auxpmu_buffer {
 	struct hlist_node node;
 	struct rcu_head rcu;
 };
+
+/* The offset in the buffer of a position. */
+static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 position)
+{
+	return position & (buffer->size - 1);
+}
 
 /**
  * auxpmu_buffer_run() - the memory at a position
