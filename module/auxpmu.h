@@ -168,10 +168,12 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
  * struct auxpmu_position - how far the unit got since it was armed
  * @bytes: written, from the window's start on; for COPY: held in the unit's memory, in all
  * @lost: bytes of trace the unit had to drop, as far as it knows; the record says PARTIAL then
+ * @gap: it lost trace, and does not know how much: PARTIAL, too
  */
 struct auxpmu_position {
 	u64 bytes;
 	u64 lost;
+	bool gap;
 };
 
 /**
@@ -288,6 +290,7 @@ struct auxpmu_desc {
  * @committed: bytes handed to the consumer
  * @overwritten: overwrite: bytes of those, gone under newer ones
  * @lost_unit: bytes lost inside the unit
+ * @gaps: times the unit lost trace and does not know how much, or was taken away
  * @lost_space: bytes lost because the buffer was full (COPY), or went away
  * @wraps: times round the buffer
  * @truncations: times the buffer was full: TRUNCATED, event disabled
@@ -315,6 +318,7 @@ struct auxpmu_stats {
 	u64 committed;
 	u64 overwritten;
 	u64 lost_unit;
+	u64 gaps;
 	u64 lost_space;
 	u64 wraps;
 	u64 truncations;

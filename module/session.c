@@ -262,6 +262,14 @@ static void lost_in_unit(struct auxpmu_session *session, u64 lost)
 	session->flags |= PERF_AUX_FLAG_PARTIAL;
 }
 
+/* Trace is missing here, and nobody knows how much. */
+static void gap(struct auxpmu_session *session)
+{
+	trace_auxpmu_gap(session);
+	session->stats.gaps++;
+	session->flags |= PERF_AUX_FLAG_PARTIAL;
+}
+
 /* Zero-copy: the trace is where it belongs. */
 static void drain_window(struct auxpmu_session *session, u64 bytes)
 {
@@ -400,6 +408,8 @@ static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 	ops->position(session, &position);
 	trace_auxpmu_disarm(session, &position);
 	lost_in_unit(session, position.lost);
+	if (position.gap)
+		gap(session);
 	if (auxpmu_session_event(session)->needs.output == AUXPMU_COPY)
 		return drain_copy(session, position.bytes);
 	drain_window(session, position.bytes);
