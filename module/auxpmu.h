@@ -154,6 +154,16 @@ static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 p
 	return position & (buffer->size - 1);
 }
 
+/*
+ * Bytes from one offset to another, in the direction of writing; @to may be the end of the buffer.
+ * Of two that are the same they may be none or, if it is known to have gone round, all.
+ */
+static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64 from, u64 to,
+					 bool round)
+{
+	return to - from + (to < from || (to == from && round) ? buffer->size : 0);
+}
+
 /**
  * auxpmu_buffer_run() - the memory at a position
  * @buffer: the buffer
@@ -368,6 +378,7 @@ struct auxpmu_session {
 	u64 position;			/* where the unit got: up to there is to be committed */
 	u64 flags;			/* PERF_AUX_FLAG_* for the end of the transaction */
 	bool fresh;			/* nothing was armed since the transaction began */
+	bool suspended;			/* parked by auxpmu_suspend() */
 	struct auxpmu_stats stats;
 };
 
@@ -428,5 +439,23 @@ int auxpmu_revoke(struct auxpmu *pmu);
  * Return: false when the unit was not armed (a late or spurious interrupt; counted).
  */
 bool auxpmu_interrupt(struct auxpmu *pmu);
+
+/**
+ * auxpmu_suspend() - the unit of this CPU is about to lose its state, or to be taken away
+ * @pmu: the PMU
+ *
+ * IRQs off.  Disarms it and hands nothing over yet; the record that comes says PARTIAL, for what
+ * happens from here on is not traced.  Until auxpmu_resume() the unit is armed only if the core
+ * starts the event anew.
+ */
+void auxpmu_suspend(struct auxpmu *pmu);
+
+/**
+ * auxpmu_resume() - it is there again
+ * @pmu: the PMU
+ *
+ * IRQs off.  Goes on with what auxpmu_suspend() interrupted.
+ */
+void auxpmu_resume(struct auxpmu *pmu);
 
 #endif /* AUXPMU_H */

@@ -14,6 +14,7 @@
 #include <linux/irq_work.h>
 #include <linux/mmzone.h>
 #include <linux/perf_event.h>
+#include <linux/syscore_ops.h>
 
 #include "features.h"
 
@@ -50,6 +51,31 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 {
 	return false;
 }
+#endif
+
+/* Registers of 64 bits were l up to 6.15, and are q. */
+#ifdef CONFIG_X86
+#include <asm/msr.h>
+#if __has_include(<asm/cpuid/api.h>)
+#include <asm/cpuid/api.h>
+#endif
+#ifndef rdmsrq
+#define rdmsrq		rdmsrl
+#define rdmsrq_safe	rdmsrl_safe
+#define wrmsrq_safe	wrmsrl_safe
+#endif
+#endif
+
+/* What is called last before a suspend: up to 6.17, without an argument and without data. */
+#ifdef AUXPMU_HAS_SYSCORE
+#define AUXPMU_SYSCORE_ARG	void *data
+#else
+#define AUXPMU_SYSCORE_ARG	void
+struct syscore {
+	struct syscore_ops *ops;
+};
+#define register_syscore(_syscore)	register_syscore_ops((_syscore)->ops)
+#define unregister_syscore(_syscore)	unregister_syscore_ops((_syscore)->ops)
 #endif
 
 #ifndef AUXPMU_HAS_HRTIMER_SETUP

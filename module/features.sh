@@ -45,6 +45,10 @@ void *probe = hrtimer_setup;' "$@"
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);
 int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
+	has AUXPMU_HAS_SYSCORE '
+#include <linux/syscore_ops.h>
+int probe(struct syscore *core);
+int probe(struct syscore *core) { return core->ops->suspend(core->data); }' "$@"
 	has AUXPMU_HAS_TOKEN_NAMESPACES '
 #include <linux/module.h>
 MODULE_IMPORT_NS(AUXPMU);' "$@"

@@ -558,3 +558,27 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 	return word & AUXPMU_TURN;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_interrupt, AUXPMU_NS);
+
+void auxpmu_suspend(struct auxpmu *pmu)
+{
+	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+
+	if (!auxpmu_session_armed(session))
+		return;
+	session->suspended = true;
+	auxpmu_session_request(session, AUXPMU_REQ_PARK);
+	if (session->buffer)
+		gap(session);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_suspend, AUXPMU_NS);
+
+void auxpmu_resume(struct auxpmu *pmu)
+{
+	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+
+	if (!session->suspended)
+		return;
+	session->suspended = false;
+	auxpmu_session_request(session, AUXPMU_REQ_START);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_resume, AUXPMU_NS);
