@@ -67,7 +67,8 @@ static void make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_n
 {
 	*rules = needs->rules;
 	rules->contiguous = needs->output == AUXPMU_WINDOW;
-	if (needs->regions)
+	/* One that overwrites neither stops nor waits for anybody. */
+	if (needs->regions && !buffer->overwrite)
 		rules->granule = granule(buffer);
 }
 
