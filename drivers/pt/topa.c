@@ -128,7 +128,8 @@ u32 pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, struct pt_ou
 void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output)
 {
 	output->base = virt_to_phys(buffer->pages[0]);
-	output->index = (buffer->size - 1) >> 7;
+	/* The mask is that of the highest offset; its lowest seven bits are always set. */
+	output->index = auxpmu_buffer_offset(buffer, ~0ULL) >> 7;
 	output->offset = auxpmu_buffer_offset(buffer, position);
 }
 
