@@ -156,12 +156,14 @@ static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 p
 
 /*
  * Bytes from one offset to another, in the direction of writing; @to may be the end of the buffer.
- * Of two that are the same they may be none or, if it is known to have gone round, all.
+ * If they are known to be @least or more, they may be a lap more than the offsets tell.
  */
 static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64 from, u64 to,
-					 bool round)
+					 u64 least)
 {
-	return to - from + (to < from || (to == from && round) ? buffer->size : 0);
+	u64 bytes = to - from + (to < from ? buffer->size : 0);
+
+	return bytes < least ? bytes + buffer->size : bytes;
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <linux/perf_event.h>
 
 #include <asm/barrier.h>
+#include <asm/perf_event.h>
 #include <asm/processor.h>
 
 #include "compat.h"
@@ -163,6 +164,17 @@ static int clear_status(struct pt_unit *unit)
 	return write_msr(unit, MSR_IA32_RTIT_STATUS, 0);
 }
 
+/*
+ * An interrupt of the first lap is the only sign of its end; one from before, which nobody has
+ * acknowledged yet, must not be taken for it.
+ */
+static int forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *window)
+{
+	if (window->to != AUXPMU_NO_LIMIT || window->irq == AUXPMU_NO_LIMIT)
+		return 0;
+	return write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_TRACE_TOPAPMI);
+}
+
 static int switch_on(struct pt_unit *unit)
 {
 	int ret;
@@ -194,6 +206,7 @@ int pt_unit_arm(struct auxpmu_session *session)
 	      set_ranges(unit, auxpmu_session_event(session)) : 0;
 	ret = ret ?: set_output(unit, session);
 	ret = ret ?: clear_status(unit);
+	ret = ret ?: forget_interrupt(unit, &session->window);
 	unit->known = !ret;
 	return ret ?: switch_on(unit);
 }
@@ -222,6 +235,17 @@ struct reached {
 	bool region_end;	/* a region is full, and the next one not begun */
 };
 
+/*
+ * What the offset does not tell: that output is in another region than it began in, so that it is
+ * not where it began; and that the end of the first lap was reached, which has interrupted.
+ */
+static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window, u32 region)
+{
+	if (unit->latched && window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT)
+		return window->irq - window->from;
+	return region != unit->region;
+}
+
 static struct reached reached(const struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_buffer *buffer = session->buffer;
@@ -232,18 +256,15 @@ static struct reached reached(const struct pt_unit *unit, const struct auxpmu_se
 	};
 	struct reached reached = {};
 	u32 region = unit->region;
-	bool lap;
 	u64 at;
 
 	if (!(unit->ctl & RTIT_CTL_TOPA)) {
-		reached.bytes = auxpmu_buffer_distance(buffer, unit->from, output.offset, false);
+		reached.bytes = auxpmu_buffer_distance(buffer, unit->from, output.offset, 0);
 		return reached;
 	}
 	at = pt_topa_reached(buffer, &output, &region);
-	/* Once round: the region before; or this one, as the interrupt of the first lap tells. */
-	lap = region != unit->region ||
-	      (unit->latched && session->window.to == AUXPMU_NO_LIMIT);
-	reached.bytes = auxpmu_buffer_distance(buffer, unit->from, at, lap);
+	reached.bytes = auxpmu_buffer_distance(buffer, unit->from, at,
+					       least(unit, &session->window, region));
 	reached.region_end = output.offset == auxpmu_chunk_nth(&buffer->regions, region).length;
 	return reached;
 }
