@@ -127,10 +127,20 @@ static bool vmx_forbids(void)
 	return rdmsrq_safe(MSR_IA32_VMX_MISC, &misc) || !(misc & BIT_ULL(14));
 }
 
+static struct attribute *caps_attrs[PT_NR_CAPS + 1];
+
+const struct attribute_group pt_caps_group = {
+	.name = "caps",
+	.attrs = caps_attrs,
+};
+
 int pt_caps_init(void)
 {
 	u32 *leaf = leaf_14h[0];
+	int n;
 
+	for (n = 0; n < PT_NR_CAPS; n++)
+		caps_attrs[n] = &caps[n].attr.attr;
 	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || cpuid_eax(0) < 0x14 ||
 	    !(cpuid_ebx(7) & BIT(25)))
 		return refused("this processor has none");
@@ -145,32 +155,6 @@ int pt_caps_init(void)
 		return refused("it cannot trace in VMX operation (IA32_VMX_MISC[14] is 0)");
 	return 0;
 }
-
-static struct attribute *caps_attrs[PT_NR_CAPS + 1] = {
-	[PT_MAX_SUBLEAF] = &caps[PT_MAX_SUBLEAF].attr.attr,
-	[PT_CR3_FILTERING] = &caps[PT_CR3_FILTERING].attr.attr,
-	[PT_PSB_CYC] = &caps[PT_PSB_CYC].attr.attr,
-	[PT_IP_FILTERING] = &caps[PT_IP_FILTERING].attr.attr,
-	[PT_MTC] = &caps[PT_MTC].attr.attr,
-	[PT_PTWRITE] = &caps[PT_PTWRITE].attr.attr,
-	[PT_POWER_EVENT_TRACE] = &caps[PT_POWER_EVENT_TRACE].attr.attr,
-	[PT_EVENT_TRACE] = &caps[PT_EVENT_TRACE].attr.attr,
-	[PT_TNT_DISABLE] = &caps[PT_TNT_DISABLE].attr.attr,
-	[PT_TOPA_OUTPUT] = &caps[PT_TOPA_OUTPUT].attr.attr,
-	[PT_TOPA_MULTIPLE_ENTRIES] = &caps[PT_TOPA_MULTIPLE_ENTRIES].attr.attr,
-	[PT_SINGLE_RANGE_OUTPUT] = &caps[PT_SINGLE_RANGE_OUTPUT].attr.attr,
-	[PT_OUTPUT_SUBSYS] = &caps[PT_OUTPUT_SUBSYS].attr.attr,
-	[PT_PAYLOADS_LIP] = &caps[PT_PAYLOADS_LIP].attr.attr,
-	[PT_NUM_ADDRESS_RANGES] = &caps[PT_NUM_ADDRESS_RANGES].attr.attr,
-	[PT_MTC_PERIODS] = &caps[PT_MTC_PERIODS].attr.attr,
-	[PT_CYCLE_THRESHOLDS] = &caps[PT_CYCLE_THRESHOLDS].attr.attr,
-	[PT_PSB_PERIODS] = &caps[PT_PSB_PERIODS].attr.attr,
-};
-
-const struct attribute_group pt_caps_group = {
-	.name = "caps",
-	.attrs = caps_attrs,
-};
 
 /* MSR_PLATFORM_INFO[15:8], which the ratios of CBR packets refer to. */
 static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribute *attr,

@@ -106,26 +106,17 @@ u64 pt_config_ctl(const struct perf_event_attr *attr)
 	return ctl;
 }
 
-static struct attribute *format_attrs[] = {
-	&fields[0].attr.attr,
-	&fields[1].attr.attr,
-	&fields[2].attr.attr,
-	&fields[3].attr.attr,
-	&fields[4].attr.attr,
-	&fields[5].attr.attr,
-	&fields[6].attr.attr,
-	&fields[7].attr.attr,
-	&fields[8].attr.attr,
-	&fields[9].attr.attr,
-	&fields[10].attr.attr,
-	&fields[11].attr.attr,
-	&fields[12].attr.attr,
-	&fields[13].attr.attr,
-	NULL
-};
-static_assert(ARRAY_SIZE(format_attrs) == ARRAY_SIZE(fields) + 1);
+static struct attribute *format_attrs[ARRAY_SIZE(fields) + 1];
 
-/* "as far as CPUID offers them": a field that cannot be set is not shown. */
+void pt_config_init(void)
+{
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(fields); n++)
+		format_attrs[n] = &fields[n].attr.attr;
+}
+
+/* A field that cannot be set is not shown. */
 static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
 	int needs = container_of(attr, struct field, attr.attr)->needs;

@@ -17,7 +17,8 @@ int pt_config_check(const struct perf_event_attr *attr);
 /* IA32_RTIT_CTL for such an event; TraceEn, ToPA and the address ranges are not in it. */
 u64 pt_config_ctl(const struct perf_event_attr *attr);
 
-/* sysfs format/. */
+/* sysfs format/, which is empty before pt_config_init(). */
+void pt_config_init(void);
 extern const struct attribute_group pt_format_group;
 
 #endif /* AUXPMU_PT_CONFIG_H */

@@ -121,6 +121,7 @@ static int __init pt_init(void)
 		pr_notice("name=%s refused: auxpmu_pt or intel_pt\n", name);
 		return -EINVAL;
 	}
+	pt_config_init();
 	desc.name = name;
 	desc.nr_addr_filters = pt_nr_ranges();
 	/* Who knows intel_pt expects aux_head to be an offset. */
