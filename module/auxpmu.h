@@ -28,7 +28,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	2
+#define AUXPMU_OPS_VERSION	3
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -119,6 +119,10 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
  * struct auxpmu_buffer - an AUX buffer, from the first mmap to the last munmap
  * @pmu: whose it is
  * @chunks: which of its pages lie together
+ * @regions: the same of its regions, when the event's needs say so: what a unit that stops and
+ *	interrupts at region ends only has to be told of. auxpmu_chunk_nth() and
+ *	auxpmu_chunk_index() tell where one lies, and which one holds an offset.  When overwriting
+ *	they are the chunks
  * @pages: kernel address of every page, @chunks.nr_pages of them; the core's array
  * @size: bytes, a power of two from one page to 2 GiB
  * @base: the buffer in one piece of kernel virtual memory if the event's needs say map, else NULL
@@ -131,6 +135,7 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
 struct auxpmu_buffer {
 	struct auxpmu *pmu;
 	struct auxpmu_chunks chunks;
+	struct auxpmu_chunks regions;
 	void **pages;
 	u64 size;
 	void *base;
@@ -146,6 +151,24 @@ struct auxpmu_buffer {
 	struct rcu_head rcu;
 };
 
+/* The offset in the buffer of a position. */
+static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 position)
+{
+	return position & (buffer->size - 1);
+}
+
+/*
+ * Bytes from one offset to another, in the direction of writing; @to may be the end of the buffer.
+ * If they are known to be @least or more, they may be a lap more than the offsets tell.
+ */
+static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64 from, u64 to,
+					 u64 least)
+{
+	u64 bytes = to - from + (to < from ? buffer->size : 0);
+
+	return bytes < least ? bytes + buffer->size : bytes;
+}
+
 /**
  * auxpmu_buffer_run() - the memory at a position
  * @buffer: the buffer
@@ -160,10 +183,12 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
  * struct auxpmu_position - how far the unit got since it was armed
  * @bytes: written, from the window's start on; for COPY: held in the unit's memory, in all
  * @lost: bytes of trace the unit had to drop, as far as it knows; the record says PARTIAL then
+ * @gap: it lost trace, and does not know how much: PARTIAL, too
  */
 struct auxpmu_position {
 	u64 bytes;
 	u64 lost;
+	bool gap;
 };
 
 /**
@@ -203,6 +228,8 @@ struct auxpmu_span {
  *	in all. Returns how many pieces. Must never name a byte the unit did not write since it was
  *	armed: that would be somebody else's trace.
  * @irq_pending: did the unit pass session->window.irq already?  Called right after arm.  Optional.
+ * @forget: the machine was suspended, so the unit may hold nothing of what it was told. On its CPU,
+ *	IRQs off, disarmed; if it was at work, arm follows. Optional.
  * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Zeros when missing.
  */
@@ -222,6 +249,7 @@ struct auxpmu_ops {
 	void (*position)(struct auxpmu_session *session, struct auxpmu_position *position);
 	unsigned int (*spans)(struct auxpmu_session *session, struct auxpmu_span spans[2]);
 	bool (*irq_pending)(struct auxpmu_session *session);
+	void (*forget)(struct auxpmu_session *session);
 	void (*pad)(struct auxpmu_session *session, void *data, u64 length);
 };
 
@@ -280,6 +308,7 @@ struct auxpmu_desc {
  * @committed: bytes handed to the consumer
  * @overwritten: overwrite: bytes of those, gone under newer ones
  * @lost_unit: bytes lost inside the unit
+ * @gaps: times the unit lost trace and does not know how much, or was taken away
  * @lost_space: bytes lost because the buffer was full (COPY), or went away
  * @wraps: times round the buffer
  * @truncations: times the buffer was full: TRUNCATED, event disabled
@@ -307,6 +336,7 @@ struct auxpmu_stats {
 	u64 committed;
 	u64 overwritten;
 	u64 lost_unit;
+	u64 gaps;
 	u64 lost_space;
 	u64 wraps;
 	u64 truncations;
@@ -356,7 +386,7 @@ struct auxpmu_session {
 	u64 position;			/* where the unit got: up to there is to be committed */
 	u64 flags;			/* PERF_AUX_FLAG_* for the end of the transaction */
 	bool fresh;			/* nothing was armed since the transaction began */
-	bool suspended;			/* was at work when the machine was suspended */
+	bool suspended;			/* parked by auxpmu_suspend() */
 	struct auxpmu_stats stats;
 };
 
@@ -417,5 +447,23 @@ int auxpmu_revoke(struct auxpmu *pmu);
  * Return: false when the unit was not armed (a late or spurious interrupt; counted).
  */
 bool auxpmu_interrupt(struct auxpmu *pmu);
+
+/**
+ * auxpmu_suspend() - the unit of this CPU is about to lose its state, or to be taken away
+ * @pmu: the PMU
+ *
+ * IRQs off.  Disarms it and hands nothing over yet; the record that comes says PARTIAL, for what
+ * happens from here on is not traced.  Until auxpmu_resume() the unit is armed only if the core
+ * starts the event anew.
+ */
+void auxpmu_suspend(struct auxpmu *pmu);
+
+/**
+ * auxpmu_resume() - it is there again
+ * @pmu: the PMU
+ *
+ * IRQs off.  Goes on with what auxpmu_suspend() interrupted.
+ */
+void auxpmu_resume(struct auxpmu *pmu);
 
 #endif /* AUXPMU_H */

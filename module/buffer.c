@@ -55,14 +55,20 @@ static bool pages_suit(const struct auxpmu_buffer *buffer, const struct auxpmu_n
 	return needs->pages != AUXPMU_PAGES_WHOLE || chunks->nr == 1;
 }
 
+/* Bytes of the regions of a unit that stops and interrupts at their ends only. */
+static u64 granule(const struct auxpmu_buffer *buffer)
+{
+	return buffer->pmu->desc->limits.granule ?: max_t(u64, PAGE_SIZE, buffer->size / 16);
+}
+
 static void make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
 		       struct auxpmu_window_rules *rules)
 {
 	*rules = needs->rules;
 	rules->contiguous = needs->output == AUXPMU_WINDOW;
-	if (needs->regions)
-		rules->granule = buffer->pmu->desc->limits.granule ?:
-				 max_t(u64, PAGE_SIZE, buffer->size / 16);
+	/* One that overwrites neither stops nor waits for anybody. */
+	if (needs->regions && !buffer->overwrite)
+		rules->granule = granule(buffer);
 }
 
 bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
@@ -70,18 +76,23 @@ bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu
 {
 	make_rules(buffer, needs, rules);
 	return pages_suit(buffer, needs) && (buffer->base || !needs->map) &&
+	       (buffer->regions.nr || !needs->regions) &&
 	       !auxpmu_window_rules_valid(rules, &buffer->chunks);
 }
 
 void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length)
 {
-	u64 offset = position & (buffer->size - 1);
+	u64 offset = auxpmu_buffer_offset(buffer, position);
 	struct auxpmu_chunk chunk = auxpmu_chunk_at(&buffer->chunks, offset);
 
 	*length = chunk.offset + chunk.length - offset;
 	return buffer->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
+
+/* Where chunks.c defines them they are pure C, which exports nothing. */
+EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_nth, AUXPMU_NS);
+EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_index, AUXPMU_NS);
 
 /* What the blocks of a buffer are asked of, and the largest order the unit takes. */
 struct blocks {
@@ -143,6 +154,36 @@ static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pa
 	if (!first)
 		return -ENOMEM;
 	auxpmu_chunks_fill(chunks, first, piece_order, &blocks);
+	return 0;
+}
+
+/* The order of the region that begins at @page. */
+static unsigned int region_order(const void *ctx, u32 page)
+{
+	const struct auxpmu_buffer *buffer = ctx;
+	struct auxpmu_chunk chunk = auxpmu_chunk_at(&buffer->chunks, (u64)page << PAGE_SHIFT);
+
+	return ilog2(buffer->overwrite ? chunk.length : min(chunk.length, granule(buffer))) -
+	       PAGE_SHIFT;
+}
+
+static int map_regions(struct auxpmu_buffer *buffer)
+{
+	struct auxpmu_chunks *regions = &buffer->regions;
+	bool alike;
+	u32 *first;
+	int ret;
+
+	regions->nr_pages = buffer->chunks.nr_pages;
+	regions->page_shift = PAGE_SHIFT;
+	ret = auxpmu_chunks_scan(regions, region_order, buffer, &alike);
+	if (ret || alike)
+		return ret;
+
+	first = kvmalloc_array(regions->nr, sizeof(*first), GFP_KERNEL);
+	if (!first)
+		return -ENOMEM;
+	auxpmu_chunks_fill(regions, first, region_order, buffer);
 	return 0;
 }
 
@@ -228,6 +269,7 @@ static int check_rules(const struct auxpmu *pmu, const struct auxpmu_buffer *buf
 static void buffer_undo(struct auxpmu_buffer *buffer)
 {
 	vunmap(buffer->base);
+	kvfree(buffer->regions.first);
 	kvfree(buffer->chunks.first);
 }
 
@@ -244,6 +286,8 @@ static int buffer_make(struct auxpmu_buffer *buffer, struct perf_event *event, i
 		ret = check_pages(pmu, buffer, needs);
 	if (!ret)
 		ret = check_rules(pmu, buffer, needs);
+	if (!ret && needs->regions)
+		ret = map_regions(buffer);
 	if (!ret && needs->map)
 		ret = map_memory(buffer);
 	if (!ret && pmu->ops->buffer_init) {

@@ -53,6 +53,19 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 }
 #endif
 
+/* Registers of 64 bits were l up to 6.15, and are q. */
+#ifdef CONFIG_X86
+#include <asm/msr.h>
+#ifdef AUXPMU_HAS_CPUID_API
+#include <asm/cpuid/api.h>
+#endif
+#ifndef rdmsrq
+#define rdmsrq		rdmsrl
+#define rdmsrq_safe	rdmsrl_safe
+#define wrmsrq_safe	wrmsrl_safe
+#endif
+#endif
+
 #ifndef AUXPMU_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),

@@ -176,12 +176,14 @@ static int add(struct perf_event *event, int flags)
 	}
 	atomic_set(&session->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
 	session->event = event;
+	session->suspended = false;
 	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_ADD))
 		ret = -EIO;
 	else
 		ret = ops->add ? ops->add(session) : 0;
 	if (ret) {
 		session->event = NULL;
+		quieten(event, true);
 		return ret;
 	}
 	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;

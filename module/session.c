@@ -273,6 +273,14 @@ static void lost_in_unit(struct auxpmu_session *session, u64 lost)
 	session->flags |= PERF_AUX_FLAG_PARTIAL;
 }
 
+/* Trace is missing here, and nobody knows how much. */
+static void gap(struct auxpmu_session *session)
+{
+	trace_auxpmu_gap(session);
+	session->stats.gaps++;
+	session->flags |= PERF_AUX_FLAG_PARTIAL;
+}
+
 /* Zero-copy: the trace is where it belongs. */
 static void drain_window(struct auxpmu_session *session, u64 bytes)
 {
@@ -411,6 +419,8 @@ static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 	ops->position(session, &position);
 	trace_auxpmu_disarm(session, &position);
 	lost_in_unit(session, position.lost);
+	if (position.gap)
+		gap(session);
 	if (auxpmu_session_event(session)->needs.output == AUXPMU_COPY)
 		return drain_copy(session, position.bytes);
 	drain_window(session, position.bytes);
@@ -559,3 +569,27 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 	return word & AUXPMU_TURN;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_interrupt, AUXPMU_NS);
+
+void auxpmu_suspend(struct auxpmu *pmu)
+{
+	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+
+	if (!auxpmu_session_armed(session))
+		return;
+	session->suspended = true;
+	auxpmu_session_request(session, AUXPMU_REQ_PARK);
+	if (session->buffer)
+		gap(session);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_suspend, AUXPMU_NS);
+
+void auxpmu_resume(struct auxpmu *pmu)
+{
+	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+
+	if (!session->suspended)
+		return;
+	session->suspended = false;
+	auxpmu_session_request(session, AUXPMU_REQ_START);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_resume, AUXPMU_NS);

@@ -26,6 +26,7 @@ static const struct counter counters[] = {
 	COUNTER(committed),
 	COUNTER(overwritten),
 	COUNTER(lost_unit),
+	COUNTER(gaps),
 	COUNTER(lost_space),
 	COUNTER(wraps),
 	COUNTER(truncations),

@@ -5,7 +5,6 @@
  * that it takes.
  */
 #include <linux/list.h>
-#include <linux/percpu.h>
 #include <linux/spinlock.h>
 
 #include "compat.h"
@@ -22,13 +21,8 @@ static int suspend(AUXPMU_SYSCORE_ARG)
 {
 	struct auxpmu *pmu;
 
-	list_for_each_entry(pmu, &pmus, node) {
-		struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
-
-		session->suspended = auxpmu_session_armed(session);
-		if (session->suspended)
-			auxpmu_session_request(session, AUXPMU_REQ_PARK);
-	}
+	list_for_each_entry(pmu, &pmus, node)
+		auxpmu_suspend(pmu);
 	return 0;
 }
 
@@ -37,11 +31,9 @@ static void resume(AUXPMU_SYSCORE_ARG)
 	struct auxpmu *pmu;
 
 	list_for_each_entry(pmu, &pmus, node) {
-		struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
-
-		if (session->suspended)
-			auxpmu_session_request(session, AUXPMU_REQ_START);
-		session->suspended = false;
+		if (pmu->ops->forget)
+			pmu->ops->forget(this_cpu_ptr(pmu->sessions));
+		auxpmu_resume(pmu);
 	}
 }
 

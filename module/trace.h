@@ -121,6 +121,20 @@ TRACE_EVENT(auxpmu_lost,
 		  __entry->for_space)
 );
 
+TRACE_EVENT(auxpmu_gap,
+	TP_PROTO(const struct auxpmu_session *session),
+	TP_ARGS(session),
+	TP_STRUCT__entry(
+		__field(u32, pmu)
+		__field(u64, position)
+	),
+	TP_fast_assign(
+		__entry->pmu = session->pmu->pmu.type;
+		__entry->position = session->position;
+	),
+	TP_printk("pmu=%u position=%llu", __entry->pmu, __entry->position)
+);
+
 TRACE_EVENT(auxpmu_sample,
 	TP_PROTO(const struct auxpmu_session *session, u64 size, u64 length),
 	TP_ARGS(session, size, length),

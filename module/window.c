@@ -148,8 +148,10 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 
 	window.from = align_up(request->head, align);
 	if (request->overwrite && !rules->contiguous) {
+		u64 lap = auxpmu_chunks_bytes(chunks);
+
 		window.to = AUXPMU_NO_LIMIT;
-		window.irq = AUXPMU_NO_LIMIT;
+		window.irq = rules->uncounted && window.from < lap ? lap : AUXPMU_NO_LIMIT;
 		return window;
 	}
 	if (!request->overwrite)

@@ -31,6 +31,8 @@
  * @granule: 0, or: it can stop and interrupt only at the ends of regions of min(chunk, @granule)
  *	bytes; power of two and at least a page; not with @contiguous
  * @contiguous: a window lies in one chunk
+ * @uncounted: overwriting, it cannot tell how often it went round: it interrupts where the first
+ *	lap ends, so that it is known to have gone round at all; not with @contiguous
  */
 struct auxpmu_window_rules {
 	u32 start_align;
@@ -39,6 +41,7 @@ struct auxpmu_window_rules {
 	u32 spare;
 	u32 granule;
 	bool contiguous;
+	bool uncounted;
 };
 
 /**

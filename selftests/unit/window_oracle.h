@@ -20,7 +20,7 @@ inline std::string text(const Rules &rules)
 	std::ostringstream out;
 	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.unit
 	    << " spare " << rules.spare << " granule " << rules.granule
-	    << (rules.contiguous ? " contiguous" : " scattered");
+	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.uncounted ? " uncounted" : "");
 	return out.str();
 }
 
@@ -54,6 +54,12 @@ inline bool same(const Window &a, const Window &b)
 inline std::uint64_t writable(const Rules &rules, std::uint64_t space)
 {
 	return rules.granule && space ? space + 1 : space;
+}
+
+// Where hardware that overwrites and cannot count its laps has to interrupt: with its first lap it has filled the buffer.
+inline std::uint64_t first_lap_end(const Rules &rules, std::uint64_t from, std::uint64_t size)
+{
+	return rules.uncounted && from / size == 0 ? size : AUXPMU_NO_LIMIT;
 }
 
 // Is this a head such a unit leaves behind, if it starts with an empty buffer?
@@ -129,7 +135,7 @@ public:
 		if (!from_)
 			return {0, 0, 0, true};
 		if (overwrite_ && !rules_.contiguous)
-			return {*from_, AUXPMU_NO_LIMIT, AUXPMU_NO_LIMIT, false};
+			return {*from_, AUXPMU_NO_LIMIT, first_lap_end(rules_, *from_, size_), false};
 		auto irq = ends_.back();
 		if (!overwrite_)
 			for (auto end : ends_)
@@ -227,7 +233,7 @@ private:
 	{
 		while (from % rules_.start_align || !first(from, from + 1, AUXPMU_NO_LIMIT))
 			++from;
-		return {from, AUXPMU_NO_LIMIT, AUXPMU_NO_LIMIT, false};
+		return {from, AUXPMU_NO_LIMIT, first_lap_end(rules_, from, size_), false};
 	}
 	std::uint64_t chunk_end(std::uint64_t byte) const
 	{

@@ -29,11 +29,11 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 		for (auto end : aligns)
 			for (auto unit : units)
 				for (auto spare : spares) {
-					book.push_back({start, end, unit, spare, 0, false});
-					book.push_back({start, end, unit, spare, 0, true});
+					book.push_back({start, end, unit, spare, 0, false, spare == 0});
+					book.push_back({start, end, unit, spare, 0, true, false});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
-							book.push_back({start, end, unit, spare, granule, false});
+							book.push_back({start, end, unit, spare, granule, false, spare == 0});
 				}
 	return book;
 }
@@ -132,6 +132,7 @@ Rules random_rules(Random &random, u32 page, std::uint64_t size)
 				? rules.end_align * static_cast<u32>(pick(random, 1, rules.end_align > 256 ? 2 : 40))
 				: power(1, rules.end_align);
 	}
+	rules.uncounted = !rules.contiguous && pick(random, 0, 1);
 	if (pick(random, 0, 1))
 		rules.spare = static_cast<u32>(pick(random, 0, 2 * page));
 	return rules;
@@ -320,7 +321,7 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 			for (auto unit : units)
 				for (auto granule : granules)
 					for (bool contiguous : {false, true}) {
-						const Rules rules{start, end, unit, 0, granule, contiguous};
+						const Rules rules{start, end, unit, 0, granule, contiguous, false};
 						CAPTURE(text(rules));
 						const auto *alone = auxpmu_window_rules_valid(&rules, nullptr);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
@@ -345,15 +346,15 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 TEST_CASE("the rules of trace units that exist are accepted for the buffers they are used with")
 {
 	const std::vector<std::pair<const char *, Rules>> known = {
-		{"Intel PT", {1, 1, 1, 0, 4096, false}},
-		{"Intel PT, large regions", {1, 1, 1, 0, 65536, false}},
-		{"BTS", {8, 8, 24, 0, 0, true}},
-		{"SPE", {64, 4096, 1, 0, 0, true}},
-		{"TRBE", {64, 4096, 1, 0, 0, true}},
-		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, true}},
-		{"ETR, flat", {16, 16, 16, 0, 0, true}},
-		{"copy", {1, 1, 1, 0, 0, false}},
-		{"copy of whole records", {1, 64, 64, 0, 0, false}},
+		{"Intel PT", {1, 1, 1, 0, 4096, false, true}},
+		{"Intel PT, large regions", {1, 1, 1, 0, 65536, false, false}},
+		{"BTS", {8, 8, 24, 0, 0, true, false}},
+		{"SPE", {64, 4096, 1, 0, 0, true, false}},
+		{"TRBE", {64, 4096, 1, 0, 0, true, false}},
+		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, true, false}},
+		{"ETR, flat", {16, 16, 16, 0, 0, true, false}},
+		{"copy", {1, 1, 1, 0, 0, false, false}},
+		{"copy of whole records", {1, 64, 64, 0, 0, false, false}},
 	};
 	for (unsigned pages = 8; pages <= 1024; pages *= 2)
 		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {

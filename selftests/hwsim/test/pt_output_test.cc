@@ -75,6 +75,18 @@ TEST_CASE("END leads to another table, and the base register follows")
 	CHECK(m.registers.base == table);
 }
 
+TEST_CASE("where a table has one region only, INT interrupts a little before it is full")
+{
+	Machine m(false);
+	m.entry(table, 0, data | TopaEntry::interrupt | TopaEntry::stop);
+	m.entry(table, 1, table | TopaEntry::end);
+	CHECK_FALSE(m.write(page - Output::early - 1).interrupt);
+	CHECK(m.write(1).interrupt);
+	const auto result = m.write(Output::early);
+	CHECK(result.interrupt);
+	CHECK(result.stopped);
+}
+
 TEST_CASE("a region with INT interrupts when it is full, not before")
 {
 	Machine m;

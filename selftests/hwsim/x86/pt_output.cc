@@ -102,6 +102,8 @@ OutputResult Output::to_regions(OutputRegisters &registers, std::span<const std:
 		at.offset += size;
 		bytes = bytes.subspan(size);
 		result.written += size;
+		if (!multiple && entry.size() - at.offset <= early)
+			result.interrupt |= entry.has(TopaEntry::interrupt);
 		if (at.offset < entry.size())
 			continue;
 		result.interrupt |= entry.has(TopaEntry::interrupt);

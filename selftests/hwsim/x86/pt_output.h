@@ -44,6 +44,12 @@ class Output
 public:
 	Output(GuestMemory &to, bool multiple_regions) : memory(to), multiple(multiple_regions) {}
 
+	/*
+	 * SDM, "Single Output Region ToPA Implementation": there INT interrupts before the region is full. By how many bytes it
+	 * does not say; the kernel's driver counts on no more than 512 (TOPA_PMI_MARGIN).
+	 */
+	static constexpr std::uint64_t early = 384;
+
 	OutputResult write(OutputRegisters &registers, bool topa, std::span<const std::uint8_t> bytes);
 
 private:

@@ -269,7 +269,8 @@ void PtUnit::arrive(const Place &here)
 	}
 	if (++arrivals % arrivals_per_tick == 0)
 		stream.tick();
-	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : flush_at))
+	const auto usual = registers.capabilities.topa_multi ? flush_at : flush_at_single;
+	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : usual))
 		flush();
 }
 

@@ -98,6 +98,8 @@ public:
 
 private:
 	static constexpr std::size_t flush_at = 1024;
+	/* With one region in a table the interrupt comes a little before the region is full. */
+	static constexpr std::size_t flush_at_single = 64;
 	/* The most that slow-flush may let gather: what is said at once has to find room behind it. */
 	static constexpr std::size_t flush_at_most = 3072;
 	/* Reading the clock costs as much as a block. */

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Capabilities: see caps.h. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bits.h>
+#include <linux/device.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/printk.h>
+
+#include <asm/cpufeature.h>
+#include <asm/processor.h>
+
+#include "caps.h"
+#include "compat.h"
+
+enum { EAX, EBX, ECX, EDX };
+
+/* A field of a register of a subleaf of CPUID leaf 14H. */
+struct cap {
+	struct device_attribute attr;
+	u8 subleaf;
+	u8 reg;
+	u32 mask;
+};
+
+static u32 leaf_14h[2][4];
+
+static u32 value(const struct cap *cap)
+{
+	return (leaf_14h[cap->subleaf][cap->reg] & cap->mask) >> __ffs(cap->mask);
+}
+
+static ssize_t cap_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%x\n", value(container_of(attr, struct cap, attr)));
+}
+
+#define CAP(_index, _name, _subleaf, _reg, _mask)				\
+	[_index] = {								\
+		.attr = __ATTR(_name, 0444, cap_show, NULL),			\
+		.subleaf = (_subleaf),						\
+		.reg = (_reg),							\
+		.mask = (_mask),						\
+	}
+
+static struct cap caps[PT_NR_CAPS] = {
+	CAP(PT_MAX_SUBLEAF, max_subleaf, 0, EAX, ~0u),
+	CAP(PT_CR3_FILTERING, cr3_filtering, 0, EBX, BIT(0)),
+	CAP(PT_PSB_CYC, psb_cyc, 0, EBX, BIT(1)),
+	CAP(PT_IP_FILTERING, ip_filtering, 0, EBX, BIT(2)),
+	CAP(PT_MTC, mtc, 0, EBX, BIT(3)),
+	CAP(PT_PTWRITE, ptwrite, 0, EBX, BIT(4)),
+	CAP(PT_POWER_EVENT_TRACE, power_event_trace, 0, EBX, BIT(5)),
+	CAP(PT_EVENT_TRACE, event_trace, 0, EBX, BIT(7)),
+	CAP(PT_TNT_DISABLE, tnt_disable, 0, EBX, BIT(8)),
+	CAP(PT_TOPA_OUTPUT, topa_output, 0, ECX, BIT(0)),
+	CAP(PT_TOPA_MULTIPLE_ENTRIES, topa_multiple_entries, 0, ECX, BIT(1)),
+	CAP(PT_SINGLE_RANGE_OUTPUT, single_range_output, 0, ECX, BIT(2)),
+	CAP(PT_OUTPUT_SUBSYS, output_subsys, 0, ECX, BIT(3)),
+	CAP(PT_PAYLOADS_LIP, payloads_lip, 0, ECX, BIT(31)),
+	CAP(PT_NUM_ADDRESS_RANGES, num_address_ranges, 1, EAX, GENMASK(2, 0)),
+	CAP(PT_MTC_PERIODS, mtc_periods, 1, EAX, GENMASK(31, 16)),
+	CAP(PT_CYCLE_THRESHOLDS, cycle_thresholds, 1, EBX, GENMASK(15, 0)),
+	CAP(PT_PSB_PERIODS, psb_periods, 1, EBX, GENMASK(31, 16)),
+};
+
+u32 pt_cap(enum pt_cap cap)
+{
+	return value(&caps[cap]);
+}
+
+unsigned int pt_nr_ranges(void)
+{
+	return pt_cap(PT_IP_FILTERING) ? min(pt_cap(PT_NUM_ADDRESS_RANGES), PT_RANGES_MAX + 0u) : 0;
+}
+
+static bool is_model(const u8 *models, size_t nr)
+{
+	size_t n;
+
+	if (boot_cpu_data.x86 != 6)
+		return false;
+	for (n = 0; n < nr; n++)
+		if (boot_cpu_data.x86_model == models[n])
+			return true;
+	return false;
+}
+
+bool pt_needs_branches(void)
+{
+	static const u8 broadwell[] = { 0x3d, 0x47, 0x4f, 0x56 };
+
+	return is_model(broadwell, ARRAY_SIZE(broadwell));
+}
+
+/*
+ * Processors older than those the errata are about.  It is not known of which later ones they are
+ * true, so those are not in the list either.
+ */
+bool pt_single_range_is_sound(void)
+{
+	static const u8 sound[] = {
+		0x4e, 0x5e, 0x55,	/* Skylake */
+		0x8e, 0x9e,		/* Kaby Lake, Coffee Lake */
+		0xa5, 0xa6,		/* Comet Lake */
+		0x6a, 0x6c, 0x7d, 0x7e,	/* Ice Lake */
+		0x5c, 0x5f, 0x7a,	/* Goldmont, Goldmont Plus */
+	};
+
+	return is_model(sound, ARRAY_SIZE(sound));
+}
+
+static int refused(const char *why)
+{
+	pr_notice("no Intel PT here: %s\n", why);
+	return -ENODEV;
+}
+
+/* In VMX operation such processors fault when TraceEn is set, and only KVM knows when that is. */
+static bool vmx_forbids(void)
+{
+	u64 misc;
+
+	if (!boot_cpu_has(X86_FEATURE_VMX))
+		return false;
+	return rdmsrq_safe(MSR_IA32_VMX_MISC, &misc) || !(misc & BIT_ULL(14));
+}
+
+static struct attribute *caps_attrs[PT_NR_CAPS + 1];
+
+const struct attribute_group pt_caps_group = {
+	.name = "caps",
+	.attrs = caps_attrs,
+};
+
+int pt_caps_init(void)
+{
+	u32 *leaf = leaf_14h[0];
+	int n;
+
+	for (n = 0; n < PT_NR_CAPS; n++)
+		caps_attrs[n] = &caps[n].attr.attr;
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || cpuid_eax(0) < 0x14 ||
+	    !(cpuid_ebx(7) & BIT(25)))
+		return refused("this processor has none");
+	cpuid_count(0x14, 0, &leaf[EAX], &leaf[EBX], &leaf[ECX], &leaf[EDX]);
+	if (pt_cap(PT_MAX_SUBLEAF)) {
+		leaf = leaf_14h[1];
+		cpuid_count(0x14, 1, &leaf[EAX], &leaf[EBX], &leaf[ECX], &leaf[EDX]);
+	}
+	if (!pt_cap(PT_TOPA_OUTPUT))
+		return refused("it has no table of physical addresses (ToPA)");
+	if (vmx_forbids())
+		return refused("it cannot trace in VMX operation (IA32_VMX_MISC[14] is 0)");
+	return 0;
+}
+
+/* MSR_PLATFORM_INFO[15:8], which the ratios of CBR packets refer to. */
+static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribute *attr,
+				       char *page)
+{
+	u64 info = 0;
+
+	rdmsrq_safe(MSR_PLATFORM_INFO, &info);
+	return sysfs_emit(page, "%llu\n", info >> 8 & 0xff);
+}
+static DEVICE_ATTR_RO(max_nonturbo_ratio);
+
+/* CPUID leaf 15H: TSC per crystal clock, which MTC packets count; 0 when it does not say. */
+static ssize_t tsc_art_ratio_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	u32 denominator = 0, numerator = 0, crystal, unused;
+
+	if (cpuid_eax(0) >= 0x15)
+		cpuid(0x15, &denominator, &numerator, &crystal, &unused);
+	return sysfs_emit(page, "%u:%u\n", numerator, denominator);
+}
+static DEVICE_ATTR_RO(tsc_art_ratio);
+
+static struct attribute *timing_attrs[] = {
+	&dev_attr_max_nonturbo_ratio.attr,
+	&dev_attr_tsc_art_ratio.attr,
+	NULL
+};
+
+const struct attribute_group pt_timing_group = {
+	.attrs = timing_attrs,
+};

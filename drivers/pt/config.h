@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * attr.config: the fields of IA32_RTIT_CTL that a user may choose, at the places that register has
+ * them (SDM volume 3, "IA32_RTIT_CTL MSR").
+ */
+#ifndef AUXPMU_PT_CONFIG_H
+#define AUXPMU_PT_CONFIG_H
+
+#include <linux/sysfs.h>
+#include <linux/types.h>
+
+struct perf_event_attr;
+
+/* 0, or -EINVAL when this processor would not take it. */
+int pt_config_check(const struct perf_event_attr *attr);
+
+/* IA32_RTIT_CTL for such an event; TraceEn, ToPA and the address ranges are not in it. */
+u64 pt_config_ctl(const struct perf_event_attr *attr);
+
+/* sysfs format/, which is empty before pt_config_init(). */
+void pt_config_init(void);
+extern const struct attribute_group pt_format_group;
+
+#endif /* AUXPMU_PT_CONFIG_H */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The performance interrupt: two NMI handlers, there while the units are claimed.  May sleep. */
+#ifndef AUXPMU_PT_NMI_H
+#define AUXPMU_PT_NMI_H
+
+int pt_nmi_register(void);
+void pt_nmi_unregister(void);
+
+#endif /* AUXPMU_PT_NMI_H */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * auxpmu_pt: Intel Processor Trace, beside the kernel's own driver.
+ *
+ * What the unit is told: config.c (what to trace), topa.c (where to), unit.c (its registers). Whose
+ * it is: claim.c.  When it interrupts: nmi.c.  All else is the framework's.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/sizes.h>
+#include <linux/string.h>
+
+#include "auxpmu.h"
+#include "caps.h"
+#include "claim.h"
+#include "config.h"
+#include "power.h"
+#include "topa.h"
+#include "unit.h"
+
+/*
+ * With one region in a table the interrupt comes before the region is full, by how much is not
+ * told; the kernel's own driver allows for as much.
+ */
+#define EARLY_INTERRUPT	512
+
+static char *name = "auxpmu_pt";
+module_param(name, charp, 0444);
+MODULE_PARM_DESC(name, "auxpmu_pt, or intel_pt where the kernel has no PMU of that name (clearcpuid=intel_pt)");
+
+static struct auxpmu *pmu;
+
+static int unit_init(struct auxpmu_session *session)
+{
+	per_cpu(pt_units, session->cpu).session = session;
+	return 0;
+}
+
+static int event_init(struct perf_event *event, struct auxpmu_event *aux)
+{
+	int ret = pt_config_check(&event->attr);
+
+	if (ret)
+		return ret;
+	aux->needs.output = AUXPMU_SCATTER;
+	aux->needs.pages = AUXPMU_PAGES_LARGE;
+	aux->needs.regions = true;
+	aux->needs.rules.uncounted = true;
+	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES))
+		aux->needs.rules.start_align = EARLY_INTERRUPT;
+	/* An inherited event is there only as long as the one it comes from. */
+	return event->parent ? 0 : pt_claim_get(event);
+}
+
+static void event_destroy(struct perf_event *event, struct auxpmu_event *aux)
+{
+	if (!event->parent)
+		pt_claim_put();
+}
+
+static int buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
+{
+	/* One region in a table cannot be followed by another without an interrupt. */
+	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES) && buffer->overwrite && buffer->chunks.nr > 1)
+		return -ENOMEM;
+	buffer->private = pt_topa_make(buffer);
+	return buffer->private ? 0 : -ENOMEM;
+}
+
+static void buffer_fini(struct auxpmu_buffer *buffer)
+{
+	pt_topa_free(buffer->private);
+}
+
+/* A CPU that came while somebody else was faster is not ours. */
+static int add(struct auxpmu_session *session)
+{
+	return this_cpu_read(pt_units.claimed) ? 0 : -ENODEV;
+}
+
+static const struct auxpmu_ops ops = {
+	.version = AUXPMU_OPS_VERSION,
+	.unit_init = unit_init,
+	.event_init = event_init,
+	.event_destroy = event_destroy,
+	.buffer_init = buffer_init,
+	.buffer_fini = buffer_fini,
+	.add = add,
+	.arm = pt_unit_arm,
+	.disarm = pt_unit_disarm,
+	.position = pt_unit_position,
+	.forget = pt_unit_forget,
+};
+
+static const struct attribute_group *groups[] = {
+	&pt_format_group,
+	&pt_caps_group,
+	&pt_timing_group,
+	&pt_claim_group,
+	&pt_errors_group,
+	NULL
+};
+
+static struct auxpmu_desc desc = {
+	.ops = &ops,
+	.attr_groups = groups,
+	.filters_stop = true,
+	/* The largest region that a table can name. */
+	.limits.max_block = SZ_128M,
+};
+
+static int __init pt_init(void)
+{
+	int ret = pt_caps_init();
+
+	if (ret)
+		return ret;
+	if (strcmp(name, "auxpmu_pt") && strcmp(name, "intel_pt")) {
+		pr_notice("name=%s refused: auxpmu_pt or intel_pt\n", name);
+		return -EINVAL;
+	}
+	pt_config_init();
+	desc.name = name;
+	desc.nr_addr_filters = pt_nr_ranges();
+	/* Who knows intel_pt expects aux_head to be an offset. */
+	desc.offset_heads = !strcmp(name, "intel_pt");
+	ret = pt_claim_init();
+	if (ret)
+		return ret;
+	pmu = auxpmu_register(&desc);
+	if (IS_ERR(pmu)) {
+		pt_claim_exit();
+		return PTR_ERR(pmu);
+	}
+	pt_power_init();
+	return 0;
+}
+
+static void __exit pt_exit(void)
+{
+	pt_power_exit();
+	/* While the sessions are there: what is given back may have to be suspended first. */
+	pt_claim_exit();
+	auxpmu_unregister(pmu);
+}
+
+module_init(pt_init);
+module_exit(pt_exit);
+AUXPMU_IMPORT_NS();
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Intel Processor Trace on auxpmu");
+MODULE_AUTHOR("The auxpmu authors");
+MODULE_VERSION(AUXPMU_VERSION);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables of physical addresses: see topa.h. */
+#include <linux/bits.h>
+#include <linux/err.h>
+#include <linux/gfp.h>
+#include <linux/log2.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include <asm/io.h>
+
+#include "caps.h"
+#include "topa.h"
+
+/* SDM volume 3, "ToPA Table Entry Layout": a region of 4 KiB << SIZE, or the address of a table. */
+#define TOPA_END		BIT_ULL(0)
+#define TOPA_INT		BIT_ULL(2)
+#define TOPA_STOP		BIT_ULL(4)
+#define TOPA_SIZE_SHIFT		6
+#define TOPA_ENTRY_SHIFT	12
+
+/* Of a page's 512 entries one is the link to the next table, and one is not the unit's. */
+#define TOPA_REGIONS		510
+#define TOPA_NUMBER		(TOPA_REGIONS + 1)
+
+static bool single_entry(void)
+{
+	return !pt_cap(PT_TOPA_MULTIPLE_ENTRIES);
+}
+
+static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
+{
+	struct auxpmu_chunk at = auxpmu_chunk_nth(&buffer->regions, region);
+	u64 run;
+
+	return virt_to_phys(auxpmu_buffer_run(buffer, at.offset, &run)) |
+	       (u64)(ilog2(at.length) - TOPA_ENTRY_SHIFT) << TOPA_SIZE_SHIFT;
+}
+
+static u64 *entry_of(const struct pt_topa *topa, u32 region)
+{
+	return &topa->tables[region / TOPA_REGIONS][region % TOPA_REGIONS];
+}
+
+/* The region whose last byte is the one before @position. */
+static u32 region_before(const struct auxpmu_buffer *buffer, u64 position)
+{
+	return auxpmu_chunk_index(&buffer->regions, auxpmu_buffer_offset(buffer, position - 1));
+}
+
+void pt_topa_free(struct pt_topa *topa)
+{
+	u32 n;
+
+	for (n = 0; n < topa->nr_tables; n++)
+		free_page((unsigned long)topa->tables[n]);
+	kvfree(topa);
+}
+
+/* Such hardware has one region in a table, of which the END entry has to name the table itself. */
+static void fill_single_entry(struct pt_topa *topa)
+{
+	topa->tables[0][1] = virt_to_phys(topa->tables[0]) | TOPA_END;
+}
+
+static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
+{
+	u32 nr = buffer->regions.nr, region, n;
+
+	for (region = 0; region < nr; region++)
+		*entry_of(topa, region) = region_entry(buffer, region);
+	for (n = 0; n < topa->nr_tables; n++) {
+		u32 end = min_t(u32, nr - n * TOPA_REGIONS, TOPA_REGIONS);
+		u32 next = n + 1 < topa->nr_tables ? n + 1 : 0;
+
+		topa->tables[n][end] = virt_to_phys(topa->tables[next]) | TOPA_END;
+		topa->tables[n][TOPA_NUMBER] = n;
+	}
+}
+
+/* More than a page in a single range is not to be trusted everywhere. */
+static bool suits_single_range(const struct auxpmu_buffer *buffer)
+{
+	return buffer->overwrite && buffer->chunks.nr == 1 && pt_cap(PT_SINGLE_RANGE_OUTPUT) &&
+	       (buffer->chunks.nr_pages == 1 || pt_single_range_is_sound());
+}
+
+struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
+{
+	u32 nr = single_entry() ? 1 : DIV_ROUND_UP(buffer->regions.nr, TOPA_REGIONS);
+	struct pt_topa *topa = kvzalloc(struct_size(topa, tables, nr), GFP_KERNEL);
+
+	if (!topa)
+		return NULL;
+	while (topa->nr_tables < nr) {
+		u64 *table = (u64 *)get_zeroed_page(GFP_KERNEL);
+
+		if (!table) {
+			pt_topa_free(topa);
+			return NULL;
+		}
+		topa->tables[topa->nr_tables++] = table;
+	}
+	topa->single = suits_single_range(buffer);
+	if (single_entry())
+		fill_single_entry(topa);
+	else
+		fill(topa, buffer);
+	return topa;
+}
+
+u32 pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output)
+{
+	struct pt_topa *topa = buffer->private;
+	u64 offset = auxpmu_buffer_offset(buffer, position);
+	u32 region = auxpmu_chunk_index(&buffer->regions, offset);
+
+	if (single_entry())
+		*topa->tables[0] = region_entry(buffer, region) |
+				   (buffer->overwrite ? 0 : TOPA_INT | TOPA_STOP);
+	output->base = virt_to_phys(single_entry() ? topa->tables[0] :
+				    topa->tables[region / TOPA_REGIONS]);
+	output->index = single_entry() ? 0 : region % TOPA_REGIONS;
+	output->offset = offset - auxpmu_chunk_nth(&buffer->regions, region).offset;
+	return region;
+}
+
+void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output)
+{
+	output->base = virt_to_phys(buffer->pages[0]);
+	/* The mask is that of the highest offset; its lowest seven bits are always set. */
+	output->index = auxpmu_buffer_offset(buffer, ~0ULL) >> 7;
+	output->offset = auxpmu_buffer_offset(buffer, position);
+}
+
+void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window)
+{
+	struct pt_topa *topa = buffer->private;
+
+	/* There, every region both stops and interrupts. */
+	if (single_entry())
+		return;
+	if (topa->stop)
+		*topa->stop &= ~(TOPA_STOP | TOPA_INT);
+	if (topa->irq)
+		*topa->irq &= ~TOPA_INT;
+	topa->stop = NULL;
+	topa->irq = NULL;
+	if (window->to != AUXPMU_NO_LIMIT) {
+		topa->stop = entry_of(topa, region_before(buffer, window->to));
+		*topa->stop |= TOPA_STOP | TOPA_INT;
+	}
+	if (window->irq != AUXPMU_NO_LIMIT) {
+		topa->irq = entry_of(topa, region_before(buffer, window->irq));
+		*topa->irq |= TOPA_INT;
+	}
+}
+
+u64 pt_topa_reached(const struct auxpmu_buffer *buffer, const struct pt_output *output,
+		    u32 *region)
+{
+	const struct pt_topa *topa = buffer->private;
+
+	if (!single_entry() && topa->nr_tables == 1)
+		*region = output->index;
+	else if (!single_entry())
+		*region = ((u64 *)phys_to_virt(output->base))[TOPA_NUMBER] * TOPA_REGIONS +
+			  output->index;
+	/* Behind the last region: the unit is about to follow the link. */
+	if (*region == buffer->regions.nr)
+		*region = 0;
+	return auxpmu_chunk_nth(&buffer->regions, *region).offset + output->offset;
+}

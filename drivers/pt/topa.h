@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ToPA: the tables of physical addresses that tell the unit where the regions of a buffer lie (SDM
+ * volume 3, "Table of Physical Addresses").  Made when the buffer is, from the framework's map of
+ * regions; afterwards only markers move, in any context.  Knows no MSR.
+ */
+#ifndef AUXPMU_PT_TOPA_H
+#define AUXPMU_PT_TOPA_H
+
+#include <linux/types.h>
+
+#include "auxpmu.h"
+
+/* Where output goes, as the registers say it, taken apart. */
+struct pt_output {
+	phys_addr_t base;	/* of the table; or, single range, of the memory */
+	u32 index;		/* of the entry in the table; or the mask */
+	u32 offset;		/* in the entry's region; or in the memory */
+};
+
+/**
+ * struct pt_topa - the tables of one buffer
+ * @nr_tables: how many; the last one is linked to the first
+ * @stop: the entry that is marked STOP, or NULL
+ * @irq: an entry before it that is marked INT, or NULL
+ * @single: the buffer is one block that a single range may hold
+ * @tables: a page each: entries, and behind the END entry, where the unit does not read, the number
+ *	of the table
+ */
+struct pt_topa {
+	u32 nr_tables;
+	u64 *stop;
+	u64 *irq;
+	bool single;
+	u64 *tables[];
+};
+
+/* For a buffer just made.  NULL: no memory.  May sleep. */
+struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer);
+void pt_topa_free(struct pt_topa *topa);
+
+/*
+ * Where output begins at @position, and, where a table holds one region only, that region put into
+ * it.  Returns the number of the region.
+ */
+u32 pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output);
+
+/* The same for a buffer that is used as a single range. */
+void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output);
+
+/* Stop at the end of the region that ends at @window->to, interrupt at that which does at irq. */
+void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window);
+
+/*
+ * The offset in the buffer of what the registers say, the end of the region included; @region: the
+ * one begun in, and then the one reached.
+ */
+u64 pt_topa_reached(const struct auxpmu_buffer *buffer, const struct pt_output *output,
+		    u32 *region);
+
+#endif /* AUXPMU_PT_TOPA_H */

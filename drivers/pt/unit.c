@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The trace unit of one CPU: see unit.h. */
+#include <linux/bits.h>
+#include <linux/compiler.h>
+#include <linux/device.h>
+#include <linux/errno.h>
+#include <linux/perf_event.h>
+
+#include <asm/barrier.h>
+#include <asm/perf_event.h>
+#include <asm/processor.h>
+
+#include "compat.h"
+#include "config.h"
+#include "topa.h"
+#include "unit.h"
+
+#define CREATE_TRACE_POINTS
+#include "pt_trace.h"
+
+DEFINE_PER_CPU(struct pt_unit, pt_units);
+
+#define MSR_RTIT_RANGE(_n, _end)	(MSR_IA32_RTIT_ADDR0_A + 2 * (_n) + (_end))
+
+/* IA32_RTIT_CTL.ADDRn_CFG */
+#define RANGE_CFG(_n, _cfg)		((u64)(_cfg) << (RTIT_CTL_ADDR0_OFFSET + 4 * (_n)))
+#define RANGE_FILTER			1
+#define RANGE_STOP			2
+
+/* IA32_RTIT_STATUS: the rest is read-only. */
+#define STATUS_WRITABLE			(RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BYTECNT)
+
+/* IA32_RTIT_OUTPUT_MASK_PTRS */
+#define MASK_LOWEST			0x7f
+#define MASK_INDEX_SHIFT		7
+#define MASK_INDEX			GENMASK_ULL(31, 7)
+#define MASK_OFFSET_SHIFT		32
+
+static int write_msr(struct pt_unit *unit, u32 msr, u64 value)
+{
+	if (!wrmsrq_safe(msr, value))
+		return 0;
+	unit->errors.fault++;
+	trace_auxpmu_pt_fault(msr, value);
+	return -EIO;
+}
+
+/* Writes of MSRs are slow: not what they hold already. */
+static int update_msr(struct pt_unit *unit, u32 msr, u64 *held, u64 value)
+{
+	if (unit->known && *held == value)
+		return 0;
+	*held = value;
+	return write_msr(unit, msr, value);
+}
+
+/*
+ * To an address that can be written: programs run at canonical ones only, so that nothing is
+ * filtered otherwise for it.
+ */
+static u64 canonical(u64 address, bool upwards)
+{
+	unsigned int shift = 64 - boot_cpu_data.x86_virt_bits;
+	u64 half = BIT_ULL(boot_cpu_data.x86_virt_bits - 1);
+
+	if ((u64)((s64)(address << shift) >> shift) == address)
+		return address;
+	return upwards ? -half : half - 1;
+}
+
+/* The event's address filters; where the registers are not known, all of them. */
+static int set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
+{
+	unsigned int nr = unit->known ? aux->nr_ranges : pt_nr_ranges(), n;
+	int ret = 0;
+
+	for (n = 0; n < nr && !ret; n++) {
+		u64 first = unit->range[n][0], last = unit->range[n][1];
+
+		if (n < aux->nr_ranges) {
+			first = canonical(aux->ranges[n].first, true);
+			last = canonical(aux->ranges[n].last, false);
+		}
+		ret = update_msr(unit, MSR_RTIT_RANGE(n, 0), &unit->range[n][0], first) ?:
+		      update_msr(unit, MSR_RTIT_RANGE(n, 1), &unit->range[n][1], last);
+	}
+	return ret;
+}
+
+static u64 event_ctl(const struct auxpmu_session *session)
+{
+	const struct auxpmu_event *aux = auxpmu_session_event(session);
+	u64 ctl = pt_config_ctl(&session->event->attr);
+	unsigned int n;
+
+	for (n = 0; n < aux->nr_ranges; n++)
+		ctl |= RANGE_CFG(n, aux->ranges[n].stop ? RANGE_STOP : RANGE_FILTER);
+	return ctl;
+}
+
+/* A single range cannot interrupt, so that the first lap is made with tables. */
+static bool use_single_range(const struct auxpmu_session *session)
+{
+	const struct pt_topa *topa = session->buffer->private;
+
+	return topa->single && session->window.irq == AUXPMU_NO_LIMIT;
+}
+
+/* Where output begins, in tables or registers. */
+static void place(struct pt_unit *unit, const struct auxpmu_session *session,
+		  struct pt_output *output)
+{
+	const struct auxpmu_buffer *buffer = session->buffer;
+	u64 from = session->window.from;
+
+	unit->from = auxpmu_buffer_offset(buffer, from);
+	if (use_single_range(session)) {
+		unit->ctl &= ~(u64)RTIT_CTL_TOPA;
+		pt_topa_single(buffer, from, output);
+	} else {
+		unit->ctl |= RTIT_CTL_TOPA;
+		unit->region = pt_topa_place(buffer, from, output);
+		pt_topa_mark(buffer, &session->window);
+	}
+}
+
+/*
+ * An event is started.  What it traces goes on from what this unit wrote last only if that was for
+ * such an event, at the place where this one begins; else decoders need a PSB to find their way in.
+ */
+static void configure(struct pt_unit *unit, const struct auxpmu_session *session)
+{
+	u64 ctl = event_ctl(session);
+
+	unit->cut |= !unit->known || ((unit->ctl ^ ctl) & ~(u64)RTIT_CTL_TOPA) ||
+		     (unit->status & (RTIT_STATUS_STOPPED | RTIT_STATUS_ERROR));
+	unit->ctl = ctl;
+}
+
+static int set_output(struct pt_unit *unit, const struct auxpmu_session *session)
+{
+	struct pt_output output;
+	u64 mask;
+
+	place(unit, session, &output);
+	mask = (u64)output.offset << MASK_OFFSET_SHIFT | (u64)output.index << MASK_INDEX_SHIFT |
+	       MASK_LOWEST;
+	if (session->starting)
+		unit->cut |= output.base != unit->output_base || mask != unit->output_mask;
+	return update_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, &unit->output_base, output.base) ?:
+	       update_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, &unit->output_mask, mask);
+}
+
+/*
+ * A PacketByteCnt of 0 has the trace begin with a PSB.  Otherwise Stopped is left as it is: if it
+ * is set, the filters have stopped this event's trace.
+ */
+static int clear_status(struct pt_unit *unit)
+{
+	if (!unit->cut)
+		return 0;
+	unit->cut = false;
+	unit->status = 0;
+	return write_msr(unit, MSR_IA32_RTIT_STATUS, 0);
+}
+
+/*
+ * An interrupt of the first lap is the only sign of its end; one from before, which nobody has
+ * acknowledged yet, must not be taken for it.
+ */
+static int forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *window)
+{
+	if (window->to != AUXPMU_NO_LIMIT || window->irq == AUXPMU_NO_LIMIT)
+		return 0;
+	return write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_TRACE_TOPAPMI);
+}
+
+static int switch_on(struct pt_unit *unit)
+{
+	int ret;
+
+	WRITE_ONCE(unit->latched, false);
+	barrier();
+	/* From here on an NMI may switch it off. */
+	WRITE_ONCE(unit->on, true);
+	barrier();
+	ret = write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl | RTIT_CTL_TRACEEN);
+	barrier();
+	if (ret)
+		WRITE_ONCE(unit->on, false);
+	else if (READ_ONCE(unit->latched))	/* before the write, and so in vain */
+		ret = write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+	return ret;
+}
+
+int pt_unit_arm(struct auxpmu_session *session)
+{
+	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	int ret;
+
+	if (!unit->claimed)
+		return -ENODEV;
+	if (session->starting)
+		configure(unit, session);
+	ret = session->starting || !unit->known ?
+	      set_ranges(unit, auxpmu_session_event(session)) : 0;
+	ret = ret ?: set_output(unit, session);
+	ret = ret ?: clear_status(unit);
+	ret = ret ?: forget_interrupt(unit, &session->window);
+	unit->known = !ret;
+	return ret ?: switch_on(unit);
+}
+
+void pt_unit_disarm(struct auxpmu_session *session)
+{
+	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+
+	WRITE_ONCE(unit->on, false);
+	barrier();
+	if (!unit->latched)
+		write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+	/* With TraceEn clear all trace is on its way to memory; now it is there. */
+	wmb();
+}
+
+void pt_unit_latch(struct pt_unit *unit)
+{
+	write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+	WRITE_ONCE(unit->latched, true);
+}
+
+/* How far output got, by the registers that have been read. */
+struct reached {
+	u64 bytes;		/* since the window began */
+	bool region_end;	/* a region is full, and the next one not begun */
+};
+
+/*
+ * What the offset does not tell: that output is in another region than it began in, so that it is
+ * not where it began; and that the end of the first lap was reached, which has interrupted.
+ */
+static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window, u32 region)
+{
+	if (unit->latched && window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT)
+		return window->irq - window->from;
+	return region != unit->region;
+}
+
+static struct reached reached(const struct pt_unit *unit, const struct auxpmu_session *session)
+{
+	const struct auxpmu_buffer *buffer = session->buffer;
+	struct pt_output output = {
+		.base = unit->output_base,
+		.index = (unit->output_mask & MASK_INDEX) >> MASK_INDEX_SHIFT,
+		.offset = unit->output_mask >> MASK_OFFSET_SHIFT,
+	};
+	struct reached reached = {};
+	u32 region = unit->region;
+	u64 at;
+
+	if (!(unit->ctl & RTIT_CTL_TOPA)) {
+		reached.bytes = auxpmu_buffer_distance(buffer, unit->from, output.offset, 0);
+		return reached;
+	}
+	at = pt_topa_reached(buffer, &output, &region);
+	reached.bytes = auxpmu_buffer_distance(buffer, unit->from, at,
+					       least(unit, &session->window, region));
+	reached.region_end = output.offset == auxpmu_chunk_nth(&buffer->regions, region).length;
+	return reached;
+}
+
+static void read_output(struct pt_unit *unit, const struct auxpmu_session *session)
+{
+	const struct pt_topa *topa = session->buffer->private;
+
+	/* One table is linked to itself. */
+	if (topa->nr_tables > 1)
+		rdmsrq(MSR_IA32_RTIT_OUTPUT_BASE, unit->output_base);
+	rdmsrq(MSR_IA32_RTIT_OUTPUT_MASK, unit->output_mask);
+}
+
+/* Is trace missing? */
+static bool judge_status(struct pt_unit *unit, bool region_end)
+{
+	u64 status = unit->status;
+
+	/* Stopped inside a region: that was a filter. */
+	if (!region_end)
+		status &= ~(u64)RTIT_STATUS_STOPPED;
+	status &= RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BUFFOVF;
+	if (!status)
+		return false;
+	unit->errors.topa += !!(status & RTIT_STATUS_ERROR);
+	unit->errors.stopped += !!(status & RTIT_STATUS_STOPPED);
+	unit->errors.overflow += !!(status & RTIT_STATUS_BUFFOVF);
+	trace_auxpmu_pt_error(unit->status, unit->output_base, unit->output_mask);
+	unit->cut = true;
+	return true;
+}
+
+void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position)
+{
+	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	struct reached far;
+
+	rdmsrq(MSR_IA32_RTIT_STATUS, unit->status);
+	read_output(unit, session);
+	far = reached(unit, session);
+	position->bytes = far.bytes;
+	position->gap = judge_status(unit, far.region_end);
+}
+
+void pt_unit_forget(struct auxpmu_session *session)
+{
+	this_cpu_write(pt_units.known, false);
+}
+
+bool pt_unit_needs_attention(struct pt_unit *unit)
+{
+	const struct auxpmu_session *session = unit->session;
+	const struct auxpmu_window *window = &session->window;
+	struct reached far;
+	u64 status;
+
+	if (window->irq == AUXPMU_NO_LIMIT)
+		return false;
+	rdmsrq(MSR_IA32_RTIT_STATUS, status);
+	if (status & RTIT_STATUS_ERROR)
+		return true;
+	read_output(unit, session);
+	far = reached(unit, session);
+	return far.region_end || far.bytes >= window->irq - window->from;
+}
+
+void pt_unit_kill(void)
+{
+	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+
+	if (!unit->claimed)
+		return;
+	unit->claimed = false;
+	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
+	wmb();
+}
+
+int pt_unit_save(struct pt_unit *unit)
+{
+	struct pt_registers *saved = &unit->saved;
+	unsigned int n;
+
+	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &saved->ctl))
+		return -EIO;
+	if (saved->ctl & RTIT_CTL_TRACEEN)
+		return -EBUSY;
+	rdmsrq_safe(MSR_IA32_RTIT_STATUS, &saved->status);
+	rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &saved->output_base);
+	rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &saved->output_mask);
+	if (pt_cap(PT_CR3_FILTERING))
+		rdmsrq_safe(MSR_IA32_RTIT_CR3_MATCH, &saved->cr3_match);
+	for (n = 0; n < pt_nr_ranges(); n++) {
+		rdmsrq_safe(MSR_RTIT_RANGE(n, 0), &saved->range[n][0]);
+		rdmsrq_safe(MSR_RTIT_RANGE(n, 1), &saved->range[n][1]);
+	}
+	unit->known = false;
+	return 0;
+}
+
+void pt_unit_restore(struct pt_unit *unit)
+{
+	const struct pt_registers *saved = &unit->saved;
+	unsigned int n;
+
+	/* No other register can be written while TraceEn is set. */
+	write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
+	write_msr(unit, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
+	write_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, saved->output_base);
+	write_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, saved->output_mask);
+	if (pt_cap(PT_CR3_FILTERING))
+		write_msr(unit, MSR_IA32_RTIT_CR3_MATCH, saved->cr3_match);
+	for (n = 0; n < pt_nr_ranges(); n++) {
+		write_msr(unit, MSR_RTIT_RANGE(n, 0), saved->range[n][0]);
+		write_msr(unit, MSR_RTIT_RANGE(n, 1), saved->range[n][1]);
+	}
+}
+
+struct error_attr {
+	struct device_attribute attr;
+	size_t offset;
+};
+
+static ssize_t error_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	size_t offset = container_of(attr, struct error_attr, attr)->offset;
+	u64 total = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const void *errors = &per_cpu(pt_units, cpu).errors;
+
+		total += READ_ONCE(*(const u64 *)(errors + offset));
+	}
+	return sysfs_emit(page, "%llu\n", total);
+}
+
+#define ERROR_ATTR(_name)							\
+	static struct error_attr error_##_name = {				\
+		.attr = __ATTR(_name, 0444, error_show, NULL),			\
+		.offset = offsetof(struct pt_errors, _name),			\
+	}
+
+ERROR_ATTR(topa);
+ERROR_ATTR(stopped);
+ERROR_ATTR(overflow);
+ERROR_ATTR(fault);
+
+static struct attribute *error_attrs[] = {
+	&error_topa.attr.attr,
+	&error_stopped.attr.attr,
+	&error_overflow.attr.attr,
+	&error_fault.attr.attr,
+	NULL
+};
+
+const struct attribute_group pt_errors_group = {
+	.name = "errors",
+	.attrs = error_attrs,
+};

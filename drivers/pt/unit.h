@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The trace unit of one CPU: its MSRs (SDM volume 4, IA32_RTIT_*), and what the framework does with
+ * them.  All of it on that CPU with IRQs off, NMI included.
+ */
+#ifndef AUXPMU_PT_UNIT_H
+#define AUXPMU_PT_UNIT_H
+
+#include <linux/percpu.h>
+#include <linux/sysfs.h>
+#include <linux/types.h>
+
+#include "auxpmu.h"
+#include "caps.h"
+
+/* Everything a unit has, as somebody else left it. */
+struct pt_registers {
+	u64 ctl;
+	u64 status;
+	u64 output_base;
+	u64 output_mask;
+	u64 cr3_match;
+	u64 range[PT_RANGES_MAX][2];
+};
+
+/* What went wrong, as far as the unit says so. */
+struct pt_errors {
+	u64 topa;		/* Error: a table that it could not follow */
+	u64 stopped;		/* Stopped: at the end of its window, nobody had come in time */
+	u64 overflow;		/* BuffOvf: trace faster than memory */
+	u64 fault;		/* a register took a value not */
+};
+
+/**
+ * struct pt_unit - one CPU's
+ * @session: the framework's side
+ * @claimed: it is ours, see claim.h
+ * @on: it may be writing
+ * @latched: it was switched off by the first of the NMI handlers, which knows why
+ * @pmi: that handler has seen a performance interrupt that the second one has still to serve
+ * @known: the registers hold what the members below say
+ * @cut: trace is missing: what follows begins with a PSB
+ * @ctl: IA32_RTIT_CTL of the event, without TraceEn
+ * @status: IA32_RTIT_STATUS when it was last switched off
+ * @output_base, @output_mask: where it was then
+ * @range: the address ranges
+ * @from: offset in the buffer of what the window began with
+ * @region: the region that lies in
+ * @errors: counted since the module was loaded
+ * @saved: what the registers were before they were claimed
+ */
+struct pt_unit {
+	struct auxpmu_session *session;
+	bool claimed;
+	bool on;
+	bool latched;
+	bool pmi;
+	bool known;
+	bool cut;
+	u64 ctl;
+	u64 status;
+	u64 output_base;
+	u64 output_mask;
+	u64 range[PT_RANGES_MAX][2];
+	u64 from;
+	u32 region;
+	struct pt_errors errors;
+	struct pt_registers saved;
+};
+
+DECLARE_PER_CPU(struct pt_unit, pt_units);
+
+/* Operations of the framework. */
+int pt_unit_arm(struct auxpmu_session *session);
+void pt_unit_disarm(struct auxpmu_session *session);
+void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position);
+void pt_unit_forget(struct auxpmu_session *session);
+
+/* Switches the unit off; whoever disarms it then finds it so. */
+void pt_unit_latch(struct pt_unit *unit);
+
+/* While it is on: has it passed its interrupt, or come to a stop? */
+bool pt_unit_needs_attention(struct pt_unit *unit);
+
+/* Switches it off for good: the kernel is going away. */
+void pt_unit_kill(void);
+
+/* Saves the registers.  -EBUSY: the unit traces for somebody; -EIO: there is no such unit. */
+int pt_unit_save(struct pt_unit *unit);
+
+/* Puts them back, with TraceEn clear. */
+void pt_unit_restore(struct pt_unit *unit);
+
+/* sysfs errors/: the errors of all units, counted. */
+extern const struct attribute_group pt_errors_group;
+
+#endif /* AUXPMU_PT_UNIT_H */
