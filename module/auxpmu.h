@@ -106,6 +106,7 @@ struct auxpmu_event {
 	void *private;
 
 	/* The framework's own. */
+	u64 serial;			/* of all events with these needs by descent, and of no others */
 	bool arm_failed;		/* told by PARTIAL, and not armed since */
 };
 
@@ -144,6 +145,8 @@ struct auxpmu_buffer {
 
 	/* The framework's own. */
 	const void *rb;			/* the ring it hangs on; never dereferenced */
+	u64 serial;			/* of the event it was made for, whom it suits */
+	struct auxpmu_window_rules rules; /* for that one */
 	u64 head;			/* overwrite: where the next transaction goes on */
 	u64 first;			/* where the first one began, if begun */
 	bool begun;
@@ -287,6 +290,8 @@ struct auxpmu_limits {
  * @limits: of the hardware's buffers
  * @offset_heads: aux_head of an overwriting buffer is an offset, as consumers of a known PMU expect
  *	whose name this one bears, and not monotonic
+ * @tell_once: PERF_RECORD_ITRACE_START tells of an event's first start only, as the kernel's own
+ *	drivers have it; else of every one
  * @release: nobody uses the PMU, or @desc, any more.  May sleep.  Optional
  */
 struct auxpmu_desc {
@@ -298,6 +303,7 @@ struct auxpmu_desc {
 	bool filters_stop;
 	struct auxpmu_limits limits;
 	bool offset_heads;
+	bool tell_once;
 	void (*release)(const struct auxpmu_desc *desc);
 };
 

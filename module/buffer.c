@@ -71,9 +71,16 @@ static void make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_n
 		rules->granule = granule(buffer);
 }
 
-bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
+bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_event *aux,
 			 struct auxpmu_window_rules *rules)
 {
+	const struct auxpmu_needs *needs = &aux->needs;
+
+	/* All was checked when it was made. */
+	if (aux->serial == buffer->serial) {
+		*rules = buffer->rules;
+		return true;
+	}
 	make_rules(buffer, needs, rules);
 	return pages_suit(buffer, needs) && (buffer->base || !needs->map) &&
 	       (buffer->regions.nr || !needs->regions) &&
@@ -323,6 +330,8 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 		kfree(buffer);
 		goto put;
 	}
+	buffer->serial = auxpmu_event(event)->serial;
+	make_rules(buffer, &auxpmu_event(event)->needs, &buffer->rules);
 
 	/* The event that is being mapped pins both; from now on the buffer does, too. */
 	__module_get(THIS_MODULE);

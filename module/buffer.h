@@ -27,7 +27,7 @@ struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event);
  * The rules of @event's windows in @buffer; false when the buffer does not suit the event. Any
  * context.
  */
-bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
+bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_event *aux,
 			 struct auxpmu_window_rules *rules);
 
 /* One line per live buffer of @pmu.  May sleep. */

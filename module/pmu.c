@@ -35,6 +35,8 @@ static void event_destroy(struct perf_event *event)
 	auxpmu_put(pmu);
 }
 
+static atomic64_t serials;
+
 static int event_init(struct perf_event *event)
 {
 	struct auxpmu *pmu = auxpmu_of(event);
@@ -65,6 +67,9 @@ static int event_init(struct perf_event *event)
 	aux->needs.rules.start_align = 1;
 	aux->needs.rules.end_align = 1;
 	aux->needs.rules.unit = 1;
+	/* An inherited event has its parent's attr, and so its needs. */
+	aux->serial = event->parent ? auxpmu_event(event->parent)->serial :
+				      atomic64_inc_return(&serials);
 	event->pmu_private = aux;
 	ret = pmu->ops->event_init(event, aux);
 	if (ret)
@@ -192,7 +197,7 @@ static int add(struct perf_event *event, int flags)
 
 	start(event, PERF_EF_RELOAD);
 	if (auxpmu_session_started(session)) {
-		quieten(event, false);
+		quieten(event, session->pmu->desc->tell_once);
 		return 0;
 	}
 	/*

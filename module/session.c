@@ -97,7 +97,7 @@ static struct auxpmu_buffer *expected_buffer(struct auxpmu_session *session)
 	} else if (buffer->pmu != session->pmu) {
 		session->stats.foreign++;
 		buffer = NULL;
-	} else if (!auxpmu_buffer_rules(buffer, &aux->needs, &session->rules)) {
+	} else if (!auxpmu_buffer_rules(buffer, aux, &session->rules)) {
 		session->stats.unsuited++;
 		buffer = NULL;
 	}

@@ -108,6 +108,7 @@ static struct auxpmu_desc desc = {
 	.ops = &ops,
 	.attr_groups = groups,
 	.filters_stop = true,
+	.tell_once = true,
 	/* The largest region that a table can name. */
 	.limits.max_block = SZ_128M,
 };

@@ -171,3 +171,9 @@ u64 pt_topa_reached(const struct auxpmu_buffer *buffer, const struct pt_output *
 		*region = 0;
 	return auxpmu_chunk_nth(&buffer->regions, *region).offset + output->offset;
 }
+
+bool pt_topa_is_full(const struct auxpmu_buffer *buffer, const struct pt_output *output,
+		     u32 region)
+{
+	return output->offset == auxpmu_chunk_nth(&buffer->regions, region).length;
+}

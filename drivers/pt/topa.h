@@ -58,4 +58,8 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 u64 pt_topa_reached(const struct auxpmu_buffer *buffer, const struct pt_output *output,
 		    u32 *region);
 
+/* Is that the end of a region, with none begun behind it?  Then there was a STOP. */
+bool pt_topa_is_full(const struct auxpmu_buffer *buffer, const struct pt_output *output,
+		     u32 region);
+
 #endif /* AUXPMU_PT_TOPA_H */

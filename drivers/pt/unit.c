@@ -110,18 +110,26 @@ static bool use_single_range(const struct auxpmu_session *session)
 static void place(struct pt_unit *unit, const struct auxpmu_session *session,
 		  struct pt_output *output)
 {
-	const struct auxpmu_buffer *buffer = session->buffer;
-	u64 from = session->window.from;
-
-	unit->from = auxpmu_buffer_offset(buffer, from);
+	unit->from = auxpmu_buffer_offset(session->buffer, session->window.from);
 	if (use_single_range(session)) {
 		unit->ctl &= ~(u64)RTIT_CTL_TOPA;
-		pt_topa_single(buffer, from, output);
+		pt_topa_single(session->buffer, session->window.from, output);
 	} else {
 		unit->ctl |= RTIT_CTL_TOPA;
-		unit->region = pt_topa_place(buffer, from, output);
-		pt_topa_mark(buffer, &session->window);
+		unit->region = pt_topa_place(session->buffer, session->window.from, output);
 	}
+}
+
+/* The window goes on where the last one ended, inside a region: the registers are right. */
+static bool goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
+{
+	if (session->starting || !unit->known || unit->at_end ||
+	    unit->at != auxpmu_buffer_offset(session->buffer, session->window.from) ||
+	    !(unit->ctl & RTIT_CTL_TOPA) != use_single_range(session))
+		return false;
+	unit->from = unit->at;
+	unit->region = unit->at_region;
+	return true;
 }
 
 /*
@@ -142,6 +150,8 @@ static int set_output(struct pt_unit *unit, const struct auxpmu_session *session
 	struct pt_output output;
 	u64 mask;
 
+	if (goes_on(unit, session))
+		return 0;
 	place(unit, session, &output);
 	mask = (u64)output.offset << MASK_OFFSET_SHIFT | (u64)output.index << MASK_INDEX_SHIFT |
 	       MASK_LOWEST;
@@ -205,6 +215,7 @@ int pt_unit_arm(struct auxpmu_session *session)
 	ret = session->starting || !unit->known ?
 	      set_ranges(unit, auxpmu_session_event(session)) : 0;
 	ret = ret ?: set_output(unit, session);
+	pt_topa_mark(session->buffer, &session->window);
 	ret = ret ?: clear_status(unit);
 	ret = ret ?: forget_interrupt(unit, &session->window);
 	unit->known = !ret;
@@ -229,24 +240,19 @@ void pt_unit_latch(struct pt_unit *unit)
 	WRITE_ONCE(unit->latched, true);
 }
 
-/* How far output got, by the registers that have been read. */
-struct reached {
-	u64 bytes;		/* since the window began */
-	bool region_end;	/* a region is full, and the next one not begun */
-};
-
 /*
  * What the offset does not tell: that output is in another region than it began in, so that it is
  * not where it began; and that the end of the first lap was reached, which has interrupted.
  */
-static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window, u32 region)
+static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window)
 {
 	if (unit->latched && window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT)
 		return window->irq - window->from;
-	return region != unit->region;
+	return unit->at_region != unit->region;
 }
 
-static struct reached reached(const struct pt_unit *unit, const struct auxpmu_session *session)
+/* How far output got since the window began, by the registers, which have been read. */
+static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_buffer *buffer = session->buffer;
 	struct pt_output output = {
@@ -254,19 +260,17 @@ static struct reached reached(const struct pt_unit *unit, const struct auxpmu_se
 		.index = (unit->output_mask & MASK_INDEX) >> MASK_INDEX_SHIFT,
 		.offset = unit->output_mask >> MASK_OFFSET_SHIFT,
 	};
-	struct reached reached = {};
-	u32 region = unit->region;
-	u64 at;
 
-	if (!(unit->ctl & RTIT_CTL_TOPA)) {
-		reached.bytes = auxpmu_buffer_distance(buffer, unit->from, output.offset, 0);
-		return reached;
+	unit->at_region = unit->region;
+	unit->at_end = false;
+	if (unit->ctl & RTIT_CTL_TOPA) {
+		unit->at = pt_topa_reached(buffer, &output, &unit->at_region);
+		unit->at_end = pt_topa_is_full(buffer, &output, unit->at_region);
+	} else {
+		unit->at = output.offset;
 	}
-	at = pt_topa_reached(buffer, &output, &region);
-	reached.bytes = auxpmu_buffer_distance(buffer, unit->from, at,
-					       least(unit, &session->window, region));
-	reached.region_end = output.offset == auxpmu_chunk_nth(&buffer->regions, region).length;
-	return reached;
+	return auxpmu_buffer_distance(buffer, unit->from, unit->at,
+				      least(unit, &session->window));
 }
 
 static void read_output(struct pt_unit *unit, const struct auxpmu_session *session)
@@ -280,12 +284,12 @@ static void read_output(struct pt_unit *unit, const struct auxpmu_session *sessi
 }
 
 /* Is trace missing? */
-static bool judge_status(struct pt_unit *unit, bool region_end)
+static bool judge_status(struct pt_unit *unit)
 {
 	u64 status = unit->status;
 
 	/* Stopped inside a region: that was a filter. */
-	if (!region_end)
+	if (!unit->at_end)
 		status &= ~(u64)RTIT_STATUS_STOPPED;
 	status &= RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BUFFOVF;
 	if (!status)
@@ -301,13 +305,11 @@ static bool judge_status(struct pt_unit *unit, bool region_end)
 void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
-	struct reached far;
 
 	rdmsrq(MSR_IA32_RTIT_STATUS, unit->status);
 	read_output(unit, session);
-	far = reached(unit, session);
-	position->bytes = far.bytes;
-	position->gap = judge_status(unit, far.region_end);
+	position->bytes = reached(unit, session);
+	position->gap = judge_status(unit);
 }
 
 void pt_unit_forget(struct auxpmu_session *session)
@@ -319,8 +321,7 @@ bool pt_unit_needs_attention(struct pt_unit *unit)
 {
 	const struct auxpmu_session *session = unit->session;
 	const struct auxpmu_window *window = &session->window;
-	struct reached far;
-	u64 status;
+	u64 status, bytes;
 
 	if (window->irq == AUXPMU_NO_LIMIT)
 		return false;
@@ -328,8 +329,8 @@ bool pt_unit_needs_attention(struct pt_unit *unit)
 	if (status & RTIT_STATUS_ERROR)
 		return true;
 	read_output(unit, session);
-	far = reached(unit, session);
-	return far.region_end || far.bytes >= window->irq - window->from;
+	bytes = reached(unit, session);
+	return unit->at_end || bytes >= window->irq - window->from;
 }
 
 void pt_unit_kill(void)

@@ -427,3 +427,18 @@ TEST_CASE("Whatever the unit does, every byte is accounted for and every transac
 			CHECK((delta["partials"] > 0) == (delta["gaps"] + delta["arm_failures"] > 0));
 		}
 }
+
+TEST_CASE("Traces this thread on its CPU until somebody kills it", "[pt][forever][.]")
+{
+	need_pt();
+	Setup setup;
+	setup.target = Target::task();
+	setup.exclude_kernel = true;
+	Tracer tracer(setup);
+	for (;;) {
+		tracer.enable();
+		churn(1000);
+		tracer.disable();
+		tracer.drain();
+	}
+}

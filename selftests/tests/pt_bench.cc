@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -34,22 +35,59 @@ namespace
 {
 
 constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
-constexpr int rounds = 5;
+constexpr int rounds = 40;
 
-/* Of this CPU, in the kernel, so far. */
-std::uint64_t kernel_instructions()
+/* The kernel's entry for NMIs. */
+std::uint64_t nmi_entry()
 {
-	static hwsim::Retired retired{};
-	std::uint32_t a = hwsim::Retired::cpuid_leaf, b = 0, d = 0;
-	std::uint64_t c = reinterpret_cast<std::uint64_t>(&retired);
+	std::ifstream symbols("/proc/kallsyms");
+	std::string address, type, name;
 
-	retired.user = 0;
+	while (symbols >> address >> type >> name) {
+		if (name == "asm_exc_nmi")
+			return std::stoull(address, nullptr, 16);
+		symbols.ignore(1024, '\n');
+	}
+	throw std::runtime_error("/proc/kallsyms has no asm_exc_nmi");
+}
+
+/* Of this CPU, so far. */
+const hwsim::Retired &retired()
+{
+	static hwsim::Retired all{};
+	static const std::uint64_t entry = nmi_entry();
+	std::uint32_t a = hwsim::Retired::cpuid_leaf, b = 0;
+	std::uint64_t c = reinterpret_cast<std::uint64_t>(&all), d = entry;
+
+	all.user = 0;
 	asm volatile("cpuid" : "+a"(a), "+b"(b), "+c"(c), "+d"(d) : : "memory");
-	if (!retired.user) {
+	if (!all.user) {
 		std::printf("1..0 # SKIP this machine has no retired.so\n");
 		std::exit(4);
 	}
-	return retired.kernel;
+	return all;
+}
+
+std::uint64_t kernel_instructions()
+{
+	return retired().kernel;
+}
+
+/* What NMIs took that came meanwhile: the median of the last of them. */
+double median_nmi(const std::function<void()> &work)
+{
+	const std::uint64_t before = retired().nmis;
+	work();
+	const hwsim::Retired after = retired();
+	const std::uint64_t came = std::min<std::uint64_t>(after.nmis - before, hwsim::Retired::kept);
+	std::vector<std::uint64_t> costs;
+
+	for (std::uint64_t i = 1; i <= came; i++)
+		costs.push_back(after.nmi[(after.nmis - i) % hwsim::Retired::kept]);
+	if (costs.size() < 8)
+		throw std::runtime_error("only " + std::to_string(costs.size()) + " NMIs came");
+	std::ranges::sort(costs);
+	return static_cast<double>(costs[costs.size() / 2]);
 }
 
 void pin_to_first()
@@ -95,13 +133,6 @@ struct Tracer {
 		attr.aux_watermark = watermark;
 		return attr;
 	}
-	std::uint64_t records()
-	{
-		std::uint64_t count = 0;
-
-		data.drain([&](const RecordView &view) { count += view.header.type == PERF_RECORD_AUX; });
-		return count;
-	}
 	std::uint64_t samples()
 	{
 		std::uint64_t count = 0;
@@ -116,18 +147,18 @@ struct Tracer {
 };
 
 /* The least of some rounds: what interrupts add, they do not add each time. */
-double least(const std::function<double()> &measure)
+double least(int times, const std::function<double()> &measure)
 {
 	double best = measure();
 
-	for (int i = 1; i < rounds; i++)
+	for (int i = 1; i < times; i++)
 		best = std::min(best, measure());
 	return best;
 }
 
 double setup_aux(const std::string &name, std::uint64_t bytes)
 {
-	return least([&] {
+	return least(bytes < 64 * MiB ? rounds : 3, [&] {
 		Event event = Event::open(Tracer::attr_of(name, 0), Target::on_cpu(0)).value();
 		DataRing data = DataRing::map(event, 64 * KiB).value();
 		const std::uint64_t before = kernel_instructions();
@@ -138,11 +169,11 @@ double setup_aux(const std::string &name, std::uint64_t bytes)
 }
 
 /* Each round trip takes this process off the CPU once. */
-constexpr int trips = 500;
+constexpr int trips = 20;
 
 double trips_cost(const std::string *name)
 {
-	return least([&] {
+	return least(rounds, [&] {
 		int there[2], back[2];
 		char byte = 0;
 
@@ -180,72 +211,52 @@ double sched_pair(const std::string &name)
 	return (trips_cost(&name) - trips_cost(nullptr)) / trips;
 }
 
-/* Work that is traced into 4 MiB with room for all of it, interrupted every so many bytes: cost, and interrupts. */
-std::pair<double, double> interrupted(const std::string &name, std::uint32_t watermark)
-{
-	double interrupts = 0;
-	const double cost = least([&] {
-		Tracer tracer(name, Target::on_cpu(0), 4 * MiB, AuxMode::full_trace, watermark);
-
-		tracer.event.enable().value();
-		const std::uint64_t before = kernel_instructions();
-		churn(150'000);
-		const std::uint64_t taken = kernel_instructions() - before;
-		tracer.event.disable().value();
-		interrupts = static_cast<double>(tracer.records());
-		return static_cast<double>(taken);
-	});
-
-	return {cost, interrupts};
-}
-
 /*
- * The kernel's own driver interrupts at the ends of blocks, ours at those of regions of a 16th of the buffer: a watermark of
- * that gives both as many.
+ * Work that is traced and given back as it comes.  The kernel's own driver interrupts at the ends of blocks, ours at those of
+ * regions of a 16th of the buffer: with that as the watermark both do so equally often.
  */
 double performance_interrupt(const std::string &name)
 {
-	const auto often = interrupted(name, 256 * KiB), seldom = interrupted(name, 2 * MiB);
+	Tracer tracer(name, Target::on_cpu(0), 1 * MiB, AuxMode::full_trace, 64 * KiB);
 
-	std::printf("# %s: %.0f interrupts, and %.0f\n", name.c_str(), often.second, seldom.second);
-	return (often.first - seldom.first) / (often.second - seldom.second);
+	tracer.event.enable().value();
+	return median_nmi([&] {
+		for (int i = 0; i < 100; i++) {
+			churn(10'000);
+			tracer.aux.consume(tracer.aux.readable().size());
+		}
+	});
 }
 
-/* A group whose member overflows so often, with samples of so many bytes of trace, or none. */
-double sampled(const std::string &name, std::uint32_t bytes, double &samples)
+/* A group whose member overflows again and again, with samples of so many bytes of trace, or none. */
+double sampled(const std::string &name, std::uint32_t bytes)
 {
-	return least([&] {
-		Tracer tracer(name, Target::task(), 64 * KiB, AuxMode::overwrite);
-		perf_event_attr attr{};
+	Tracer tracer(name, Target::task(), 64 * KiB, AuxMode::overwrite);
+	perf_event_attr attr{};
 
-		attr.size = sizeof(attr);
-		attr.type = PERF_TYPE_HARDWARE;
-		attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-		attr.sample_period = 20'000;
-		attr.sample_type = PERF_SAMPLE_IP | (bytes ? PERF_SAMPLE_AUX : 0);
-		attr.aux_sample_size = bytes;
-		attr.exclude_kernel = 1;
-		Event member = Event::open(attr, Target::task(), tracer.event.fd()).value();
-		member.set_output(tracer.event).value();
-		tracer.event.enable().value();
-		churn(1000);
-		tracer.samples();
-		const std::uint64_t before = kernel_instructions();
-		churn(100'000);
-		const std::uint64_t taken = kernel_instructions() - before;
-		tracer.event.disable().value();
-		samples = static_cast<double>(tracer.samples());
-		return static_cast<double>(taken);
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.sample_period = 20'000;
+	attr.sample_type = PERF_SAMPLE_IP | (bytes ? PERF_SAMPLE_AUX : 0);
+	attr.aux_sample_size = bytes;
+	attr.exclude_kernel = 1;
+	Event member = Event::open(attr, Target::task(), tracer.event.fd()).value();
+	member.set_output(tracer.event).value();
+	tracer.event.enable().value();
+	/* The first lap of the area is over, and with it the interrupt that ours has there. */
+	churn(50'000);
+	return median_nmi([&] {
+		for (int i = 0; i < 20; i++) {
+			churn(20'000);
+			tracer.samples();
+		}
 	});
 }
 
 double aux_sample(const std::string &name)
 {
-	double with = 0, without = 0;
-	const double cost = sampled(name, 4096, with), bare = sampled(name, 0, without);
-
-	std::printf("# %s: %.0f samples with trace, %.0f without\n", name.c_str(), with, without);
-	return cost / with - bare / without;
+	return sampled(name, 4096) - sampled(name, 0);
 }
 
 void wait_until_free()

@@ -6,6 +6,7 @@
 #ifndef HWSIM_RETIRED_H
 #define HWSIM_RETIRED_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hwsim
@@ -14,8 +15,15 @@ namespace hwsim
 struct Retired {
 	std::uint64_t kernel;
 	std::uint64_t user;
+	/* NMIs that interrupted a program, and what the last of them took in the kernel until it went on. */
+	static constexpr std::size_t kept = 64;
+	std::uint64_t nmis;
+	std::uint64_t nmi[kept];
 
-	/* CPUID with this in EAX and the address of a Retired in RCX, which has to be in memory. */
+	/*
+	 * CPUID with this in EAX, the address of a Retired in RCX, which has to be in memory, and in RDX that of the kernel's
+	 * entry for NMIs, or 0.
+	 */
 	static constexpr std::uint32_t cpuid_leaf = 0x4857'5350;
 };
 
