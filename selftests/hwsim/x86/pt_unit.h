@@ -75,6 +75,11 @@ public:
 	std::uint64_t read(std::uint32_t msr);
 	void write(std::uint32_t msr, std::uint64_t value);
 
+	bool is_switched_on() const { return registers.is_set(ctl::trace_en); }
+	static bool switches_on(std::uint32_t msr, std::uint64_t value)
+	{
+		return msr == msr::ctl && (value & ctl::trace_en);
+	}
 	/* Are the blocks of this privilege level of any interest now? */
 	bool watches(std::uint8_t level) const;
 	/* Is this level to be traced by the control register? */
