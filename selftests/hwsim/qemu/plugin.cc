@@ -2,7 +2,7 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,lip=on|off][,fault=NAME:NUMBER]...
  *           [,truth=PREFIX][,blocks=on|off][,raw=PREFIX][,log=FILE]
  */
 #include <algorithm>
@@ -37,6 +37,8 @@ struct Plugin {
 	std::mutex lock; /* for what follows: vCPUs translate at the same time */
 	std::vector<std::unique_ptr<Translation>> translations;
 	std::string log;
+	bool lip = false;
+	x86::Profile profile; /* with what options have changed */
 	qemu_plugin_id_t id = 0;
 };
 
@@ -54,6 +56,11 @@ qemu_plugin_u64 hot_word(std::size_t offset)
 void on_block(unsigned vcpu, void *data)
 {
 	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
+}
+
+void on_uncounted_block(unsigned vcpu, void *data)
+{
+	plugin.vcpus[vcpu]->follow(*static_cast<const Block *>(data));
 }
 
 void on_program_block(unsigned vcpu, void *data)
@@ -177,14 +184,16 @@ void instrument(qemu_plugin_tb *tb, Block &block, const Decoded &last, unsigned 
 	const auto gate = hot_word(offsetof(Hot, gate) + (block.level == 0 ? 0 : sizeof(Hot::gate[0])));
 	const auto position = hot_word(offsetof(Hot, position));
 	const auto address = reinterpret_cast<std::uint64_t>(&block);
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, CB_R_REGS, COND_GE, gate, Hot::limit, &block);
-	const bool marks_end = is_branch(block.kind);
-	if (!marks_end || block.last)
+	const bool count = instrumentation & count_instrumentation, marks_end = is_branch(block.kind);
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(
+		tb, count ? on_block : on_uncounted_block, CB_R_REGS, COND_GE, gate, Hot::limit, &block);
+	/* Where a block is watched the call notes that it began; what is counted has to be known without. */
+	if (count && (!marks_end || block.last))
 		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_STORE, position, address);
 	if (marks_end)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
 			last.handle, INLINE_STORE, position, address | Hot::finished);
-	if (instrumentation & count_instrumentation)
+	if (count)
 		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
 			tb, INLINE_ADD, gate, block.sizes.size() * Hot::instruction + marks_end);
 }
@@ -199,7 +208,8 @@ void on_translation(qemu_plugin_tb *tb, void *)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
 	const unsigned instrumentation = plugin.machine.instrumentation;
 	const std::vector<Decoded> list = decode(tb);
-	const bool any_ours = std::ranges::any_of(list, [](const Decoded &one) { return ours(one.instruction.special); });
+	const bool any_ours =
+		std::ranges::any_of(list, [](const Decoded &one) { return ours(one.instruction.special); });
 	if (list.empty() || (!instrumentation && !any_ours))
 		return;
 	auto translation = std::make_unique<Translation>();
@@ -349,6 +359,8 @@ void option(std::string_view text)
 		machine.hardware.pmu = on_or_off(name, value);
 	} else if (name == "bts") {
 		machine.hardware.bts = on_or_off(name, value);
+	} else if (name == "lip") {
+		plugin.lip = on_or_off(name, value);
 	} else if (name == "blocks") {
 		machine.blocks = on_or_off(name, value);
 	} else if (name == "fault") {
@@ -361,7 +373,7 @@ void option(std::string_view text)
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth blocks raw log");
+		refuse("unknown option " + std::string(text) + ": profile lip pt bts pmu fault truth blocks raw log");
 	}
 }
 
@@ -382,6 +394,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	plugin.machine.profile = x86::find_profile("skylake");
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);
+	plugin.profile = *plugin.machine.profile;
+	plugin.profile.pt.lip = plugin.lip;
+	plugin.machine.profile = &plugin.profile;
 	if (plugin.machine.blocks && plugin.machine.truth.empty())
 		refuse("blocks=on goes with truth=");
 	static x86::MonotonicClock clock(plugin.machine.profile->tsc_ticks_per_ns);

@@ -88,6 +88,7 @@ void Vcpu::take_over()
 			truth.write(unknown, 0);
 		perfmon.reset();
 		bts.reset();
+		stores_branches = false;
 		watch(0);
 	}
 	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
@@ -170,11 +171,36 @@ void Vcpu::enter(const Block &block)
 	const unsigned n = side(block.level);
 	if (hot->gate[n] >> Hot::instruction_shift >= gates[n].due)
 		settle();
-	if (!gates[n].watched)
-		return;
-	tracker.enter(block, hot->position & Hot::finished, [this] { return registers[Reg::rip]; });
-	if (!pt.enabled() || !gates[0].watched || !gates[1].watched)
-		watch(block.level);
+	if (gates[n].watched)
+		follow(block);
+}
+
+void Vcpu::follow(const Block &block)
+{
+	const bool finished = hot->position & Hot::finished;
+	const auto read_pc = [this] {
+		return registers[Reg::rip];
+	};
+	const auto tell = [this](const Transfer &transfer) {
+		pt.plain_transfer(transfer);
+		if (transfer.taken)
+			truth.write(transfer.from, transfer.to.pc);
+	};
+	hot->position = reinterpret_cast<std::uint64_t>(&block);
+	if (pt.is_plain() && !stores_branches &&
+		tracker.step(block, finished, read_pc, tell, [this] { return pt.return_address(); })) {
+		if (++unseen % x86::pt::PtUnit::dozen)
+			return;
+		pt.arrive_by_the_dozen(tracker.here());
+		if (pt.enabled())
+			return;
+		truth.write(unknown, 0);
+	} else {
+		tracker.enter(block, finished, read_pc);
+		if (pt.enabled() && gates[0].watched && gates[1].watched)
+			return;
+	}
+	watch(block.level);
 }
 
 /*
@@ -230,8 +256,7 @@ void Vcpu::watch(std::uint8_t level)
 void Vcpu::set_gate(unsigned n, bool watched)
 {
 	Gate &gate = gates[n];
-	const std::uint64_t base =
-		Hot::limit + Hot::no_branches - (watched ? 0 : allowance << Hot::instruction_shift);
+	const std::uint64_t base = Hot::limit + Hot::no_branches - (watched ? 0 : allowance << Hot::instruction_shift);
 	hot->gate[n] += base - gate.base;
 	gate = {base, (base >> Hot::instruction_shift) + allowance, watched};
 }
@@ -583,6 +608,7 @@ void Vcpu::wrmsr(const Site &site)
 		if (x86::Bts::switches_on(msr, value))
 			require(flow_instrumentation, site);
 		bts.write(msr, value);
+		stores_branches = bts.watches(0) || bts.watches(3);
 		watch(0);
 		review_needs();
 	} else {
@@ -737,8 +763,8 @@ std::string Vcpu::statistics() const
 		" unmapped %" PRIu64 "\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities, trace.starts,
 		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counted.pmi,
-		counted.pmi_doubled, counted.pmi_masked, counted.faults, counted.taken_back, store.records, store.dropped,
-		store.unmapped);
+		counted.pmi_doubled, counted.pmi_masked, counted.faults, counted.taken_back, store.records,
+		store.dropped, store.unmapped);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

@@ -88,7 +88,9 @@ public:
 	/* Privilege level and execution mode of what is about to run, for the translator. */
 	Place state();
 
+	/* A block begins: one that counts, one that does not. */
 	void enter(const Block &block);
+	void follow(const Block &block);
 	/* A block of a program begins: for a log that neither the tracker nor the trace unit's filters have to do with. */
 	void log_block(const Block &block)
 	{
@@ -200,7 +202,9 @@ private:
 	x86::Perfmon perfmon{*machine.profile, *this};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults};
 	x86::Bts bts{memory};
+	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};
+	unsigned unseen = 0; /* arrivals that the trace unit was not told of */
 	TruthWriter truth;
 	TruthWriter bts_truth;
 	TruthWriter blocks;
