@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "start.h"
+
 namespace
 {
 
@@ -55,6 +57,7 @@ int main(int argc, char **argv)
 	const char *program = argc > 1 ? argv[1] : "/bin/true";
 	if (!std::strcmp(program, "leaf"))
 		return 0;
+	wait_for_start();
 	std::signal(SIGUSR1, count);
 	std::vector<std::thread> threads;
 	for (unsigned i = 1; i <= 3; i++)
