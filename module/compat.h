@@ -56,7 +56,7 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 /* Registers of 64 bits were l up to 6.15, and are q. */
 #ifdef CONFIG_X86
 #include <asm/msr.h>
-#if __has_include(<asm/cpuid/api.h>)
+#ifdef AUXPMU_HAS_CPUID_API
 #include <asm/cpuid/api.h>
 #endif
 #ifndef rdmsrq
@@ -74,6 +74,7 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 struct syscore {
 	struct syscore_ops *ops;
 };
+
 #define register_syscore(_syscore)	register_syscore_ops((_syscore)->ops)
 #define unregister_syscore(_syscore)	unregister_syscore_ops((_syscore)->ops)
 #endif

@@ -49,6 +49,8 @@ int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
 #include <linux/syscore_ops.h>
 int probe(struct syscore *core);
 int probe(struct syscore *core) { return core->ops->suspend(core->data); }' "$@"
+	has AUXPMU_HAS_CPUID_API '
+#include <asm/cpuid/api.h>' "$@"
 	has AUXPMU_HAS_TOKEN_NAMESPACES '
 #include <linux/module.h>
 MODULE_IMPORT_NS(AUXPMU);' "$@"
