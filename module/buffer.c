@@ -97,10 +97,6 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
-/* Where chunks.c defines them they are pure C, which exports nothing. */
-EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_nth, AUXPMU_NS);
-EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_index, AUXPMU_NS);
-
 /* What the blocks of a buffer are asked of, and the largest order the unit takes. */
 struct blocks {
 	void **pages;

@@ -4,6 +4,11 @@
 #include <linux/types.h>
 
 #include "chunks.h"
+#ifdef __KERNEL__
+#include "compat.h"
+#else
+#define EXPORT_SYMBOL_NS_GPL(_symbol, _namespace)
+#endif
 
 int auxpmu_chunks_scan(struct auxpmu_chunks *chunks, auxpmu_order_fn order, const void *ctx,
 		       bool *alike)
@@ -41,30 +46,23 @@ void auxpmu_chunks_fill(struct auxpmu_chunks *chunks, u32 *first, auxpmu_order_f
 	chunks->first = first;
 }
 
-struct auxpmu_chunk auxpmu_chunk_nth(const struct auxpmu_chunks *chunks, u32 n)
+struct auxpmu_chunk auxpmu_chunk_nth_unlike(const struct auxpmu_chunks *chunks, u32 n)
 {
+	u32 page = chunks->first[n];
+	u32 next = n + 1 < chunks->nr ? chunks->first[n + 1] : chunks->nr_pages;
 	struct auxpmu_chunk chunk;
-	u32 page, next;
 
-	if (chunks->first) {
-		page = chunks->first[n];
-		next = n + 1 < chunks->nr ? chunks->first[n + 1] : chunks->nr_pages;
-	} else {
-		page = n << chunks->order;
-		next = page + (1u << chunks->order);
-	}
 	chunk.offset = (u64)page << chunks->page_shift;
 	chunk.length = (u64)(next - page) << chunks->page_shift;
 	return chunk;
 }
+EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_nth_unlike, AUXPMU_NS);
 
-u32 auxpmu_chunk_index(const struct auxpmu_chunks *chunks, u64 offset)
+u32 auxpmu_chunk_index_unlike(const struct auxpmu_chunks *chunks, u64 offset)
 {
 	u32 page = offset >> chunks->page_shift;
 	u32 low = 0, high = chunks->nr - 1;
 
-	if (!chunks->first)
-		return page >> chunks->order;
 	while (low < high) {
 		u32 middle = high - (high - low) / 2;
 
@@ -75,6 +73,7 @@ u32 auxpmu_chunk_index(const struct auxpmu_chunks *chunks, u64 offset)
 	}
 	return low;
 }
+EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_index_unlike, AUXPMU_NS);
 
 u64 auxpmu_region_floor(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
 {

@@ -74,14 +74,31 @@ static inline u64 auxpmu_chunks_bytes(const struct auxpmu_chunks *chunks)
 	return (u64)chunks->nr_pages << chunks->page_shift;
 }
 
+/* The following two where chunks differ. */
+struct auxpmu_chunk auxpmu_chunk_nth_unlike(const struct auxpmu_chunks *chunks, u32 n);
+u32 auxpmu_chunk_index_unlike(const struct auxpmu_chunks *chunks, u64 offset);
+
 /* The n-th chunk, n < chunks->nr: O(1). */
-struct auxpmu_chunk auxpmu_chunk_nth(const struct auxpmu_chunks *chunks, u32 n);
+static inline struct auxpmu_chunk auxpmu_chunk_nth(const struct auxpmu_chunks *chunks, u32 n)
+{
+	struct auxpmu_chunk chunk;
+
+	if (chunks->first)
+		return auxpmu_chunk_nth_unlike(chunks, n);
+	chunk.length = (u64)1 << (chunks->page_shift + chunks->order);
+	chunk.offset = n * chunk.length;
+	return chunk;
+}
 
 /*
  * Index of the chunk that holds byte @offset < auxpmu_chunks_bytes(): O(1) when all are alike, else
  * O(log n).
  */
-u32 auxpmu_chunk_index(const struct auxpmu_chunks *chunks, u64 offset);
+static inline u32 auxpmu_chunk_index(const struct auxpmu_chunks *chunks, u64 offset)
+{
+	return chunks->first ? auxpmu_chunk_index_unlike(chunks, offset) :
+			       offset >> (chunks->page_shift + chunks->order);
+}
 
 /* The chunk that holds byte @offset. */
 static inline struct auxpmu_chunk auxpmu_chunk_at(const struct auxpmu_chunks *chunks, u64 offset)

@@ -271,7 +271,7 @@ static struct synth *make_synth(struct unit *unit)
 	struct synth *synth = ERR_PTR(-EEXIST);
 
 	mutex_lock(&names_lock);
-	if (auxpmu_peers_named(auxpmu_synth_pmu(), unit->model.name))
+	if (auxpmu_peers_named(unit->model.name))
 		unit_notice(unit, "live refused: a device named %s is there; choose another name",
 			    unit->model.name);
 	else

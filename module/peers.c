@@ -33,19 +33,28 @@ bool auxpmu_peers_foreign(const struct auxpmu *pmu)
 	return dev && bus_for_each_dev(dev->bus, NULL, NULL, is_foreign);
 }
 
+/* The set of /sys/devices, where PMUs live; it is there as long as the kernel. */
+static struct kset *devices;
+
+void auxpmu_peers_note(const struct auxpmu *pmu)
+{
+	if (pmu->pmu.dev)
+		WRITE_ONCE(devices, pmu->pmu.dev->kobj.kset);
+}
+
 /*
- * PMUs live in /sys/devices, beside all devices that have no parent and a few folders that are no
- * devices.  A device deeper down would not collide; refusing its name, too, is no loss.
+ * Beside PMUs there are all devices that have no parent and a few folders that are no devices.  A
+ * device deeper down would not collide; refusing its name, too, is no loss.
  */
-bool auxpmu_peers_named(const struct auxpmu *pmu, const char *name)
+bool auxpmu_peers_named(const char *name)
 {
 	static const char *const folders[] = { "system", "virtual" };
-	struct kset *devices = pmu->pmu.dev ? pmu->pmu.dev->kobj.kset : NULL;
+	struct kset *all = READ_ONCE(devices);
 	struct kobject *found;
 
 	if (match_string(folders, ARRAY_SIZE(folders), name) >= 0)
 		return true;
-	found = devices ? kset_find_obj(devices, name) : NULL;
+	found = all ? kset_find_obj(all, name) : NULL;
 	kobject_put(found);
 	return found;
 }

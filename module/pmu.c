@@ -17,6 +17,7 @@
 #include "compat.h"
 #include "fault.h"
 #include "filter.h"
+#include "peers.h"
 #include "pmu.h"
 #include "sample.h"
 #include "session.h"
@@ -324,6 +325,11 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		pr_notice("PMU %s refused: %s\n", desc->name ?: "(unnamed)", wrong);
 		return ERR_PTR(-EINVAL);
 	}
+	/* The core would find out, too, but with a backtrace in the log. */
+	if (auxpmu_peers_named(desc->name)) {
+		pr_notice("PMU %s refused: there is a device of that name\n", desc->name);
+		return ERR_PTR(-EEXIST);
+	}
 	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL);
 	if (!pmu)
 		return ERR_PTR(-ENOMEM);
@@ -364,6 +370,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 			  desc->name, ret);
 		goto free;
 	}
+	auxpmu_peers_note(pmu);
 	auxpmu_debugfs_add(pmu);
 	auxpmu_suspend_add(pmu);
 	/*

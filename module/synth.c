@@ -747,11 +747,6 @@ int synth_revoke(struct synth *synth)
 	return auxpmu_revoke(synth->pmu);
 }
 
-struct auxpmu *auxpmu_synth_pmu(void)
-{
-	return first->pmu;
-}
-
 int __init auxpmu_synth_init(void)
 {
 	first = synth_make(&synth_default_model);

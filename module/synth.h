@@ -142,9 +142,6 @@ u64 synth_write(struct synth_unit *unit, u64 bytes);
 /* debugfs: trace on demand, and how fast it is. */
 void synth_emit_add(struct synth *synth);
 
-/* The synthetic PMU that is always there. */
-struct auxpmu *auxpmu_synth_pmu(void);
-
 int auxpmu_synth_init(void);
 void auxpmu_synth_exit(void);
 

@@ -4,11 +4,11 @@
  *
  * The kernel's own PMU is held by a counter on every CPU that is never switched on: its events are
  * exclusive, so that nobody can open another, and while there are any the kernel's handler of
- * performance interrupts works (x86_add_exclusive() counts them).  Where the kernel has no such PMU,
- * a counter of cycles that is never switched on keeps that handler at work.
+ * performance interrupts works (x86_add_exclusive() counts them).  Where the kernel has no such
+ * PMU, a counter of cycles that is never switched on keeps that handler at work.
  *
- * Counters on a CPU are for the privileged, and events of ours are not only: so a worker makes them,
- * never the task that opens the event.
+ * Counters on a CPU are for the privileged, and events of ours are not only: so a worker makes
+ * them, never the task that opens the event.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -40,10 +40,17 @@ static struct perf_event *keeper;
 static u32 held_type;
 static char reason[160];
 
+static const char in_use[] =
+	"somebody traces with intel_pt (or records branches) on CPU %d; stop that first";
+static const char left_on[] =
+	"TraceEn is set on CPU %d, by firmware or by a tool that writes registers";
+static const char unhandled[] =
+	"the kernel has no PMU of the processor, so nobody would acknowledge interrupts";
+
 static struct workqueue_struct *workers;
 static enum cpuhp_state hotplug;
 
-#define refuse(_errno, _fmt, ...)						\
+#define refuse_notice(_errno, _fmt, ...)					\
 ({										\
 	snprintf(reason, sizeof(reason), _fmt, ##__VA_ARGS__);			\
 	pr_notice_ratelimited("trace units not to be had: %s\n", reason);	\
@@ -73,10 +80,9 @@ static int hold(int cpu)
 		return 0;
 	}
 	if (PTR_ERR(event) == -EBUSY)
-		return refuse(EBUSY, "somebody traces with intel_pt (or records branches) on CPU %d; stop that first",
-			      cpu);
-	return refuse(-PTR_ERR(event), "no event of intel_pt on CPU %d: error %ld", cpu,
-		      PTR_ERR(event));
+		return refuse_notice(EBUSY, in_use, cpu);
+	return refuse_notice(-PTR_ERR(event), "no event of intel_pt on CPU %d: error %ld",
+			     cpu, PTR_ERR(event));
 }
 
 static int keep(void)
@@ -85,7 +91,8 @@ static int keep(void)
 						PERF_COUNT_HW_CPU_CYCLES);
 
 	if (IS_ERR(event))
-		return refuse(-PTR_ERR(event), "no counter of cycles: error %ld", PTR_ERR(event));
+		return refuse_notice(-PTR_ERR(event), "no counter of cycles: error %ld",
+				     PTR_ERR(event));
 	keeper = event;
 	return 0;
 }
@@ -132,9 +139,8 @@ static int claim_cpu(int cpu)
 		return 0;
 	let_go(&per_cpu(holds, cpu));
 	if (ret == -EBUSY)
-		return refuse(EBUSY, "TraceEn is set on CPU %d, by firmware or by a tool that writes registers",
-			      cpu);
-	return refuse(ENODEV, "CPU %d has no trace unit", cpu);
+		return refuse_notice(EBUSY, left_on, cpu);
+	return refuse_notice(ENODEV, "CPU %d has no trace unit", cpu);
 }
 
 /* Nothing but the hold is undone where it was not claimed. */
@@ -164,7 +170,8 @@ static u32 own_type(struct device *any, const char *name)
 
 static bool interrupts_are_handled(struct device *any)
 {
-	return own_type(any, "cpu") != PERF_TYPE_MAX || own_type(any, "cpu_core") != PERF_TYPE_MAX ||
+	return own_type(any, "cpu") != PERF_TYPE_MAX ||
+	       own_type(any, "cpu_core") != PERF_TYPE_MAX ||
 	       own_type(any, "cpu_atom") != PERF_TYPE_MAX;
 }
 
@@ -183,7 +190,7 @@ static int claim_all(struct device *any)
 	int cpu, ret;
 
 	if (!interrupts_are_handled(any))
-		return refuse(ENODEV, "the kernel has no PMU of the processor, so nobody would acknowledge interrupts");
+		return refuse_notice(ENODEV, unhandled);
 	held_type = own_type(any, "intel_pt");
 	ret = held_type == PERF_TYPE_MAX ? keep() : 0;
 	if (ret)
@@ -191,7 +198,7 @@ static int claim_all(struct device *any)
 	ret = pt_nmi_register();
 	if (ret) {
 		let_go(&keeper);
-		return refuse(-ret, "no NMI handler: error %d", ret);
+		return refuse_notice(-ret, "no NMI handler: error %d", ret);
 	}
 	for_each_online_cpu(cpu) {
 		ret = claim_cpu(cpu);
@@ -239,6 +246,7 @@ static void release_work(struct work_struct *work)
 	mutex_unlock(&claim_lock);
 	cpus_read_unlock();
 }
+
 static DECLARE_WORK(release, release_work);
 
 int pt_claim_get(struct perf_event *event)
@@ -262,7 +270,7 @@ void pt_claim_put(void)
 
 /* --- CPUs that come and go --------------------------------------------------------------- */
 
-/* Somebody else may have been faster: then this CPU is not traced, which is no reason not to run. */
+/* Somebody else may have been faster: then this CPU is not traced, but it runs. */
 static int cpu_comes(unsigned int cpu)
 {
 	mutex_lock(&claim_lock);
@@ -295,7 +303,7 @@ static ssize_t claim_show(struct device *dev, struct device_attribute *attr, cha
 	mutex_unlock(&claim_lock);
 	return ret;
 }
-static DEVICE_ATTR(claim, 0444, claim_show, NULL);
+static DEVICE_ATTR_RO(claim);
 
 static struct attribute *claim_attrs[] = {
 	&dev_attr_claim.attr,

@@ -2,12 +2,12 @@
 /*
  * The performance interrupt.
  *
- * The kernel's own handler (perf_event_nmi_handler) acknowledges it and unmasks LVTPC, whoever it is
- * for; the claim (claim.c) sees to it that it does.  It comes between two handlers of ours.  The
+ * The kernel's own handler (perf_event_nmi_handler) acknowledges it and unmasks LVTPC, whoever it
+ * is for; the claim (claim.c) sees to it that it does.  It comes between two handlers of ours.  The
  * first one finds the status bit as it was set, and stops the unit, so that it neither runs into
  * its STOP marker nor interrupts again.  The second one comes when all is acknowledged: what the
  * unit does after that, when it is armed anew, interrupts anew.  A bit that was set only after the
- * first handler had looked has been acknowledged, too: so the second one asks the unit itself.
+ * first handler had looked was acknowledged, too: so the second one asks the unit itself.
  */
 #include <linux/compiler.h>
 
@@ -34,8 +34,8 @@ static int first_handler(unsigned int type, struct pt_regs *regs)
 }
 
 /*
- * The kernel's handler has counted an interrupt whose bit it saw as handled; two handlers that claim
- * one NMI would let the next unknown one pass unnoticed.
+ * The kernel's handler has counted an interrupt whose bit it saw as handled; two handlers that
+ * claim one NMI would let the next unknown one pass unnoticed.
  */
 static int second_handler(unsigned int type, struct pt_regs *regs)
 {

@@ -23,11 +23,6 @@
 #define TOPA_REGIONS		510
 #define TOPA_NUMBER		(TOPA_REGIONS + 1)
 
-static bool single_entry(void)
-{
-	return !pt_cap(PT_TOPA_MULTIPLE_ENTRIES);
-}
-
 static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
 {
 	struct auxpmu_chunk at = auxpmu_chunk_nth(&buffer->regions, region);
@@ -87,11 +82,13 @@ static bool suits_single_range(const struct auxpmu_buffer *buffer)
 
 struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 {
-	u32 nr = single_entry() ? 1 : DIV_ROUND_UP(buffer->regions.nr, TOPA_REGIONS);
+	bool single_entry = !pt_cap(PT_TOPA_MULTIPLE_ENTRIES);
+	u32 nr = single_entry ? 1 : DIV_ROUND_UP(buffer->regions.nr, TOPA_REGIONS);
 	struct pt_topa *topa = kvzalloc(struct_size(topa, tables, nr), GFP_KERNEL);
 
 	if (!topa)
 		return NULL;
+	topa->single_entry = single_entry;
 	while (topa->nr_tables < nr) {
 		u64 *table = (u64 *)get_zeroed_page(GFP_KERNEL);
 
@@ -102,7 +99,7 @@ struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 		topa->tables[topa->nr_tables++] = table;
 	}
 	topa->single = suits_single_range(buffer);
-	if (single_entry())
+	if (single_entry)
 		fill_single_entry(topa);
 	else
 		fill(topa, buffer);
@@ -115,12 +112,12 @@ u32 pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, struct pt_ou
 	u64 offset = auxpmu_buffer_offset(buffer, position);
 	u32 region = auxpmu_chunk_index(&buffer->regions, offset);
 
-	if (single_entry())
+	if (topa->single_entry)
 		*topa->tables[0] = region_entry(buffer, region) |
 				   (buffer->overwrite ? 0 : TOPA_INT | TOPA_STOP);
-	output->base = virt_to_phys(single_entry() ? topa->tables[0] :
+	output->base = virt_to_phys(topa->single_entry ? topa->tables[0] :
 				    topa->tables[region / TOPA_REGIONS]);
-	output->index = single_entry() ? 0 : region % TOPA_REGIONS;
+	output->index = topa->single_entry ? 0 : region % TOPA_REGIONS;
 	output->offset = offset - auxpmu_chunk_nth(&buffer->regions, region).offset;
 	return region;
 }
@@ -133,47 +130,54 @@ void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_
 	output->offset = auxpmu_buffer_offset(buffer, position);
 }
 
+/* Where the region that ends at @position is named; NULL: it has no end. */
+static u64 *entry_before(const struct auxpmu_buffer *buffer, u64 position)
+{
+	return position == AUXPMU_NO_LIMIT ? NULL :
+	       entry_of(buffer->private, region_before(buffer, position));
+}
+
+static void move_mark(u64 **marked, u64 *entry, u64 bits)
+{
+	if (*marked)
+		**marked &= ~bits;
+	if (entry)
+		*entry |= bits;
+	*marked = entry;
+}
+
 void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window)
 {
 	struct pt_topa *topa = buffer->private;
+	u64 *stop;
 
 	/* There, every region both stops and interrupts. */
-	if (single_entry())
+	if (topa->single_entry)
 		return;
-	if (topa->stop)
-		*topa->stop &= ~(TOPA_STOP | TOPA_INT);
-	if (topa->irq)
-		*topa->irq &= ~TOPA_INT;
-	topa->stop = NULL;
-	topa->irq = NULL;
-	if (window->to != AUXPMU_NO_LIMIT) {
-		topa->stop = entry_of(topa, region_before(buffer, window->to));
-		*topa->stop |= TOPA_STOP | TOPA_INT;
-	}
-	if (window->irq != AUXPMU_NO_LIMIT) {
-		topa->irq = entry_of(topa, region_before(buffer, window->irq));
-		*topa->irq |= TOPA_INT;
-	}
+	stop = entry_before(buffer, window->to);
+	move_mark(&topa->irq, NULL, TOPA_INT);
+	move_mark(&topa->stop, stop, TOPA_STOP | TOPA_INT);
+	if (window->irq != window->to)
+		move_mark(&topa->irq, entry_before(buffer, window->irq), TOPA_INT);
 }
 
-u64 pt_topa_reached(const struct auxpmu_buffer *buffer, const struct pt_output *output,
-		    u32 *region)
+struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer,
+				  const struct pt_output *output, u32 begun)
 {
 	const struct pt_topa *topa = buffer->private;
+	struct pt_reached reached = { .region = begun };
+	struct auxpmu_chunk region;
 
-	if (!single_entry() && topa->nr_tables == 1)
-		*region = output->index;
-	else if (!single_entry())
-		*region = ((u64 *)phys_to_virt(output->base))[TOPA_NUMBER] * TOPA_REGIONS +
-			  output->index;
+	if (!topa->single_entry && topa->nr_tables == 1)
+		reached.region = output->index;
+	else if (!topa->single_entry)
+		reached.region = ((u64 *)phys_to_virt(output->base))[TOPA_NUMBER] * TOPA_REGIONS +
+				 output->index;
 	/* Behind the last region: the unit is about to follow the link. */
-	if (*region == buffer->regions.nr)
-		*region = 0;
-	return auxpmu_chunk_nth(&buffer->regions, *region).offset + output->offset;
-}
-
-bool pt_topa_is_full(const struct auxpmu_buffer *buffer, const struct pt_output *output,
-		     u32 region)
-{
-	return output->offset == auxpmu_chunk_nth(&buffer->regions, region).length;
+	if (reached.region == buffer->regions.nr)
+		reached.region = 0;
+	region = auxpmu_chunk_nth(&buffer->regions, reached.region);
+	reached.offset = region.offset + output->offset;
+	reached.full = output->offset == region.length;
+	return reached;
 }

@@ -18,11 +18,19 @@ struct pt_output {
 	u32 offset;		/* in the entry's region; or in the memory */
 };
 
+/* The same as seen from the buffer. */
+struct pt_reached {
+	u64 offset;		/* the end of the region included */
+	u32 region;
+	bool full;		/* it is, and the next one not begun: there was a STOP */
+};
+
 /**
  * struct pt_topa - the tables of one buffer
  * @nr_tables: how many; the last one is linked to the first
  * @stop: the entry that is marked STOP, or NULL
  * @irq: an entry before it that is marked INT, or NULL
+ * @single_entry: there is one table, of one region: the one that is written
  * @single: the buffer is one block that a single range may hold
  * @tables: a page each: entries, and behind the END entry, where the unit does not read, the number
  *	of the table
@@ -31,6 +39,7 @@ struct pt_topa {
 	u32 nr_tables;
 	u64 *stop;
 	u64 *irq;
+	bool single_entry;
 	bool single;
 	u64 *tables[];
 };
@@ -51,15 +60,8 @@ void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_
 /* Stop at the end of the region that ends at @window->to, interrupt at that which does at irq. */
 void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window);
 
-/*
- * The offset in the buffer of what the registers say, the end of the region included; @region: the
- * one begun in, and then the one reached.
- */
-u64 pt_topa_reached(const struct auxpmu_buffer *buffer, const struct pt_output *output,
-		    u32 *region);
-
-/* Is that the end of a region, with none begun behind it?  Then there was a STOP. */
-bool pt_topa_is_full(const struct auxpmu_buffer *buffer, const struct pt_output *output,
-		     u32 region);
+/* What the registers say about a buffer that is not a single range; @begun: the region begun in. */
+struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer,
+				  const struct pt_output *output, u32 begun);
 
 #endif /* AUXPMU_PT_TOPA_H */

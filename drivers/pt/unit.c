@@ -28,7 +28,7 @@ DEFINE_PER_CPU(struct pt_unit, pt_units);
 #define RANGE_STOP			2
 
 /* IA32_RTIT_STATUS: the rest is read-only. */
-#define STATUS_WRITABLE			(RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BYTECNT)
+#define STATUS_WRITABLE	(RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BYTECNT)
 
 /* IA32_RTIT_OUTPUT_MASK_PTRS */
 #define MASK_LOWEST			0x7f
@@ -123,12 +123,12 @@ static void place(struct pt_unit *unit, const struct auxpmu_session *session,
 /* The window goes on where the last one ended, inside a region: the registers are right. */
 static bool goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
 {
-	if (session->starting || !unit->known || unit->at_end ||
-	    unit->at != auxpmu_buffer_offset(session->buffer, session->window.from) ||
+	if (session->starting || !unit->known || unit->at.full ||
+	    unit->at.offset != auxpmu_buffer_offset(session->buffer, session->window.from) ||
 	    !(unit->ctl & RTIT_CTL_TOPA) != use_single_range(session))
 		return false;
-	unit->from = unit->at;
-	unit->region = unit->at_region;
+	unit->from = unit->at.offset;
+	unit->region = unit->at.region;
 	return true;
 }
 
@@ -248,7 +248,7 @@ static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window)
 {
 	if (unit->latched && window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT)
 		return window->irq - window->from;
-	return unit->at_region != unit->region;
+	return unit->at.region != unit->region;
 }
 
 /* How far output got since the window began, by the registers, which have been read. */
@@ -261,15 +261,10 @@ static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 		.offset = unit->output_mask >> MASK_OFFSET_SHIFT,
 	};
 
-	unit->at_region = unit->region;
-	unit->at_end = false;
-	if (unit->ctl & RTIT_CTL_TOPA) {
-		unit->at = pt_topa_reached(buffer, &output, &unit->at_region);
-		unit->at_end = pt_topa_is_full(buffer, &output, unit->at_region);
-	} else {
-		unit->at = output.offset;
-	}
-	return auxpmu_buffer_distance(buffer, unit->from, unit->at,
+	unit->at = unit->ctl & RTIT_CTL_TOPA ?
+		   pt_topa_reached(buffer, &output, unit->region) :
+		   (struct pt_reached){ .offset = output.offset, .region = unit->region };
+	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset,
 				      least(unit, &session->window));
 }
 
@@ -289,7 +284,7 @@ static bool judge_status(struct pt_unit *unit)
 	u64 status = unit->status;
 
 	/* Stopped inside a region: that was a filter. */
-	if (!unit->at_end)
+	if (!unit->at.full)
 		status &= ~(u64)RTIT_STATUS_STOPPED;
 	status &= RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BUFFOVF;
 	if (!status)
@@ -330,7 +325,7 @@ bool pt_unit_needs_attention(struct pt_unit *unit)
 		return true;
 	read_output(unit, session);
 	bytes = reached(unit, session);
-	return unit->at_end || bytes >= window->irq - window->from;
+	return unit->at.full || bytes >= window->irq - window->from;
 }
 
 void pt_unit_kill(void)
@@ -341,6 +336,7 @@ void pt_unit_kill(void)
 		return;
 	unit->claimed = false;
 	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
+	/* What it wrote is in memory, for whoever looks at that of a dead kernel. */
 	wmb();
 }
 
@@ -403,22 +399,18 @@ static ssize_t error_show(struct device *dev, struct device_attribute *attr, cha
 	return sysfs_emit(page, "%llu\n", total);
 }
 
-#define ERROR_ATTR(_name)							\
-	static struct error_attr error_##_name = {				\
-		.attr = __ATTR(_name, 0444, error_show, NULL),			\
-		.offset = offsetof(struct pt_errors, _name),			\
-	}
-
-ERROR_ATTR(topa);
-ERROR_ATTR(stopped);
-ERROR_ATTR(overflow);
-ERROR_ATTR(fault);
+static struct error_attr errors[] = {
+	{ __ATTR(topa, 0444, error_show, NULL), offsetof(struct pt_errors, topa) },
+	{ __ATTR(stopped, 0444, error_show, NULL), offsetof(struct pt_errors, stopped) },
+	{ __ATTR(overflow, 0444, error_show, NULL), offsetof(struct pt_errors, overflow) },
+	{ __ATTR(fault, 0444, error_show, NULL), offsetof(struct pt_errors, fault) },
+};
 
 static struct attribute *error_attrs[] = {
-	&error_topa.attr.attr,
-	&error_stopped.attr.attr,
-	&error_overflow.attr.attr,
-	&error_fault.attr.attr,
+	&errors[0].attr.attr,
+	&errors[1].attr.attr,
+	&errors[2].attr.attr,
+	&errors[3].attr.attr,
 	NULL
 };
 

@@ -12,6 +12,7 @@
 
 #include "auxpmu.h"
 #include "caps.h"
+#include "topa.h"
 
 /* Everything a unit has, as somebody else left it. */
 struct pt_registers {
@@ -46,9 +47,7 @@ struct pt_errors {
  * @range: the address ranges
  * @from: offset in the buffer of what the window began with
  * @region: the region that lies in
- * @at: offset in the buffer that it had reached when the registers were last read
- * @at_region: the region that lies in
- * @at_end: at its end, and the next one is not begun
+ * @at: where in the buffer output was when the registers were last read
  * @errors: counted since the module was loaded
  * @saved: what the registers were before they were claimed
  */
@@ -67,9 +66,7 @@ struct pt_unit {
 	u64 range[PT_RANGES_MAX][2];
 	u64 from;
 	u32 region;
-	u64 at;
-	u32 at_region;
-	bool at_end;
+	struct pt_reached at;
 	struct pt_errors errors;
 	struct pt_registers saved;
 };

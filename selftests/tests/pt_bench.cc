@@ -35,7 +35,7 @@ namespace
 {
 
 constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
-constexpr int rounds = 40;
+constexpr int rounds = 200;
 
 /* The kernel's entry for NMIs. */
 std::uint64_t nmi_entry()
@@ -158,7 +158,7 @@ double least(int times, const std::function<double()> &measure)
 
 double setup_aux(const std::string &name, std::uint64_t bytes)
 {
-	return least(bytes < 64 * MiB ? rounds : 3, [&] {
+	return least(bytes < 64 * MiB ? 40 : 3, [&] {
 		Event event = Event::open(Tracer::attr_of(name, 0), Target::on_cpu(0)).value();
 		DataRing data = DataRing::map(event, 64 * KiB).value();
 		const std::uint64_t before = kernel_instructions();
@@ -169,7 +169,7 @@ double setup_aux(const std::string &name, std::uint64_t bytes)
 }
 
 /* Each round trip takes this process off the CPU once. */
-constexpr int trips = 20;
+constexpr int trips = 10;
 
 double trips_cost(const std::string *name)
 {

@@ -33,7 +33,8 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 					book.push_back({start, end, unit, spare, 0, true, false});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
-							book.push_back({start, end, unit, spare, granule, false, spare == 0});
+							book.push_back(
+								{start, end, unit, spare, granule, false, spare == 0});
 				}
 	return book;
 }
