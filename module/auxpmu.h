@@ -105,8 +105,9 @@ struct auxpmu_event {
 	unsigned int nr_ranges;
 	void *private;
 
-	/* The framework's own: of all events with these needs by descent, and of no others. */
-	u64 serial;
+	/* The framework's own. */
+	u64 serial;			/* of all events with these needs by descent, and of no others */
+	bool arm_failed;		/* told by PARTIAL, and not armed since */
 };
 
 /* The framework's part of @event; valid from event_init to event_destroy. */
@@ -230,6 +231,8 @@ struct auxpmu_span {
  *	in all. Returns how many pieces. Must never name a byte the unit did not write since it was
  *	armed: that would be somebody else's trace.
  * @irq_pending: did the unit pass session->window.irq already?  Called right after arm.  Optional.
+ * @forget: the machine was suspended, so the unit may hold nothing of what it was told. On its CPU,
+ *	IRQs off, disarmed; if it was at work, arm follows. Optional.
  * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Zeros when missing.
  */
@@ -249,6 +252,7 @@ struct auxpmu_ops {
 	void (*position)(struct auxpmu_session *session, struct auxpmu_position *position);
 	unsigned int (*spans)(struct auxpmu_session *session, struct auxpmu_span spans[2]);
 	bool (*irq_pending)(struct auxpmu_session *session);
+	void (*forget)(struct auxpmu_session *session);
 	void (*pad)(struct auxpmu_session *session, void *data, u64 length);
 };
 

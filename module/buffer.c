@@ -10,7 +10,6 @@
 
 #include <linux/hash.h>
 #include <linux/hashtable.h>
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
@@ -135,11 +134,9 @@ static unsigned int piece_order(const void *ctx, u32 page)
 
 static unsigned int largest_order(const struct auxpmu_buffer *buffer, enum auxpmu_pages wish)
 {
-	u64 block = buffer->pmu->desc->limits.max_block;
-
 	if (wish == AUXPMU_PAGES_ANY || auxpmu_fault(buffer->pmu, AUXPMU_FAULT_ORDERS))
 		return 0;
-	return block ? ilog2(block) - PAGE_SHIFT : AUXPMU_LARGEST_ORDER;
+	return auxpmu_largest_order(buffer->pmu);
 }
 
 static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)

@@ -4,8 +4,6 @@
  * first word is the value, the reason follows.  Only reads what is constant while the PMU lives.
  */
 #include <linux/device.h>
-#include <linux/log2.h>
-#include <linux/minmax.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -16,11 +14,16 @@
 #include "pmu.h"
 #include "sample.h"
 
-static const struct auxpmu_desc *desc_of(struct device *dev)
+static const struct auxpmu *pmu_of(struct device *dev)
 {
 	struct pmu *pmu = dev_get_drvdata(dev);
 
-	return container_of(pmu, struct auxpmu, pmu)->desc;
+	return container_of(pmu, struct auxpmu, pmu);
+}
+
+static const struct auxpmu_desc *desc_of(struct device *dev)
+{
+	return pmu_of(dev)->desc;
 }
 
 static ssize_t aux_head_show(struct device *dev, struct device_attribute *attr, char *page)
@@ -61,11 +64,7 @@ static DEVICE_ATTR_RO(granule);
 
 static ssize_t max_order_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	u64 block = desc_of(dev)->limits.max_block;
-	int largest = AUXPMU_LARGEST_ORDER;
-
-	return block ? sysfs_emit(page, "%d\n", min(ilog2(block) - PAGE_SHIFT, largest)) :
-		       sysfs_emit(page, "%d\n", largest);
+	return sysfs_emit(page, "%u\n", auxpmu_largest_order(pmu_of(dev)));
 }
 static DEVICE_ATTR_RO(max_order);
 

@@ -66,19 +66,6 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 #endif
 #endif
 
-/* What is called last before a suspend: up to 6.17, without an argument and without data. */
-#ifdef AUXPMU_HAS_SYSCORE
-#define AUXPMU_SYSCORE_ARG	void *data
-#else
-#define AUXPMU_SYSCORE_ARG	void
-struct syscore {
-	struct syscore_ops *ops;
-};
-
-#define register_syscore(_syscore)	register_syscore_ops((_syscore)->ops)
-#define unregister_syscore(_syscore)	unregister_syscore_ops((_syscore)->ops)
-#endif
-
 #ifndef AUXPMU_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),
@@ -86,6 +73,26 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 {
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
+}
+#endif
+
+/* Suspend and resume of syscore were without an argument, and registered as they are. */
+#ifdef AUXPMU_HAS_SYSCORE_DATA
+#define AUXPMU_SYSCORE_ARG	void *data
+#else
+#define AUXPMU_SYSCORE_ARG	void
+struct syscore {
+	struct syscore_ops *ops;
+};
+
+static inline void register_syscore(struct syscore *syscore)
+{
+	register_syscore_ops(syscore->ops);
+}
+
+static inline void unregister_syscore(struct syscore *syscore)
+{
+	unregister_syscore_ops(syscore->ops);
 }
 #endif
 

@@ -6,6 +6,7 @@
 
 #include "sample.h"
 #include "stats.h"
+#include "suspend.h"
 #include "synth.h"
 
 static int __init auxpmu_init(void)
@@ -14,9 +15,10 @@ static int __init auxpmu_init(void)
 
 	auxpmu_debugfs_init();
 	auxpmu_sample_init();
+	auxpmu_suspend_init();
 	ret = auxpmu_synth_init();
 	if (ret)
-		goto debugfs;
+		goto suspend;
 	ret = auxpmu_model_init();
 	if (ret)
 		goto synth;
@@ -24,7 +26,8 @@ static int __init auxpmu_init(void)
 
 synth:
 	auxpmu_synth_exit();
-debugfs:
+suspend:
+	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
 	return ret;
 }
@@ -33,6 +36,7 @@ static void __exit auxpmu_exit(void)
 {
 	auxpmu_model_exit();
 	auxpmu_synth_exit();
+	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
 }
 

@@ -14,6 +14,7 @@ static const char *const names[AUXPMU_FAULTS] = {
 	[AUXPMU_FAULT_ADD] = "add",
 	[AUXPMU_FAULT_ARM] = "arm",
 	[AUXPMU_FAULT_STUCK] = "stuck",
+	[AUXPMU_FAULT_OVERRUN] = "overrun",
 	[AUXPMU_FAULT_SPURIOUS_IRQ] = "spurious_irq",
 	[AUXPMU_FAULT_LATE_IRQ] = "late_irq",
 	[AUXPMU_FAULT_LOST_IRQ] = "lost_irq",

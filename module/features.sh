@@ -45,10 +45,10 @@ void *probe = hrtimer_setup;' "$@"
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);
 int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
-	has AUXPMU_HAS_SYSCORE '
+	has AUXPMU_HAS_SYSCORE_DATA '
 #include <linux/syscore_ops.h>
-int probe(struct syscore *core);
-int probe(struct syscore *core) { return core->ops->suspend(core->data); }' "$@"
+int probe(void *data);
+struct syscore_ops ops = { .suspend = probe };' "$@"
 	has AUXPMU_HAS_CPUID_API '
 #include <asm/cpuid/api.h>' "$@"
 	has AUXPMU_HAS_TOKEN_NAMESPACES '

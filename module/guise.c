@@ -13,53 +13,43 @@
 
 #include "synth.h"
 
-/* Capabilities whose values are constant text. */
-struct guise_cap {
+/* An attribute of constant text. */
+struct guise_text {
 	struct device_attribute attr;
 	const char *text;
 };
 
-static ssize_t cap_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t text_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", container_of(attr, struct guise_cap, attr)->text);
+	return sysfs_emit(page, "%s\n", container_of(attr, struct guise_text, attr)->text);
 }
 
-#define GUISE_CAP(_guise, _name, _text)						\
-	static struct guise_cap _guise##_cap_##_name = {			\
-		.attr = __ATTR(_name, 0444, cap_show, NULL),			\
+#define GUISE_TEXT(_folder, _name, _text)					\
+	static struct guise_text _folder##_##_name = {				\
+		.attr = __ATTR(_name, 0444, text_show, NULL),			\
 		.text = _text,							\
 	}
 
-#define GUISE_FORMAT(_guise, _name, _bits)					\
-	static ssize_t _guise##_##_name##_show(struct device *dev,		\
-					       struct device_attribute *attr,	\
-					       char *page)			\
-	{									\
-		return sysfs_emit(page, _bits "\n");				\
-	}									\
-	static struct device_attribute _guise##_format_##_name =		\
-		__ATTR(_name, 0444, _guise##_##_name##_show, NULL)
-
-GUISE_FORMAT(pt, pt, "config:0");
-GUISE_FORMAT(pt, cyc, "config:1");
-GUISE_FORMAT(pt, mtc, "config:9");
-GUISE_FORMAT(pt, tsc, "config:10");
-GUISE_FORMAT(pt, noretcomp, "config:11");
-GUISE_FORMAT(pt, branch, "config:13");
-GUISE_FORMAT(pt, mtc_period, "config:14-17");
-GUISE_FORMAT(pt, cyc_thresh, "config:19-22");
-GUISE_FORMAT(pt, psb_period, "config:24-27");
+GUISE_TEXT(pt_format, pt, "config:0");
+GUISE_TEXT(pt_format, cyc, "config:1");
+GUISE_TEXT(pt_format, mtc, "config:9");
+GUISE_TEXT(pt_format, tsc, "config:10");
+GUISE_TEXT(pt_format, noretcomp, "config:11");
+GUISE_TEXT(pt_format, branch, "config:13");
+GUISE_TEXT(pt_format, mtc_period, "config:14-17");
+GUISE_TEXT(pt_format, cyc_thresh, "config:19-22");
+GUISE_TEXT(pt_format, psb_period, "config:24-27");
 
 static struct attribute *pt_format_attrs[] = {
-	&pt_format_pt.attr,
-	&pt_format_cyc.attr,
-	&pt_format_mtc.attr,
-	&pt_format_tsc.attr,
-	&pt_format_noretcomp.attr,
-	&pt_format_branch.attr,
-	&pt_format_mtc_period.attr,
-	&pt_format_cyc_thresh.attr,
-	&pt_format_psb_period.attr,
+	&pt_format_pt.attr.attr,
+	&pt_format_cyc.attr.attr,
+	&pt_format_mtc.attr.attr,
+	&pt_format_tsc.attr.attr,
+	&pt_format_noretcomp.attr.attr,
+	&pt_format_branch.attr.attr,
+	&pt_format_mtc_period.attr.attr,
+	&pt_format_cyc_thresh.attr.attr,
+	&pt_format_psb_period.attr.attr,
 	NULL
 };
 
@@ -68,13 +58,13 @@ static const struct attribute_group pt_format = {
 	.attrs = pt_format_attrs,
 };
 
-GUISE_CAP(pt, psb_cyc, "1");
-GUISE_CAP(pt, mtc, "1");
-GUISE_CAP(pt, topa_output, "1");
-GUISE_CAP(pt, topa_multiple_entries, "1");
-GUISE_CAP(pt, mtc_periods, "249");
-GUISE_CAP(pt, cycle_thresholds, "1fff");
-GUISE_CAP(pt, psb_periods, "3f");
+GUISE_TEXT(pt_cap, psb_cyc, "1");
+GUISE_TEXT(pt_cap, mtc, "1");
+GUISE_TEXT(pt_cap, topa_output, "1");
+GUISE_TEXT(pt_cap, topa_multiple_entries, "1");
+GUISE_TEXT(pt_cap, mtc_periods, "249");
+GUISE_TEXT(pt_cap, cycle_thresholds, "1fff");
+GUISE_TEXT(pt_cap, psb_periods, "3f");
 
 static struct attribute *pt_caps_attrs[] = {
 	&pt_cap_psb_cyc.attr.attr,
@@ -98,22 +88,22 @@ static const struct attribute_group *pt_groups[] = {
 	NULL
 };
 
-GUISE_FORMAT(spe, ts_enable, "config:0");
-GUISE_FORMAT(spe, pa_enable, "config:1");
-GUISE_FORMAT(spe, pct_enable, "config:2");
-GUISE_FORMAT(spe, jitter, "config:16");
-GUISE_FORMAT(spe, branch_filter, "config:32");
-GUISE_FORMAT(spe, load_filter, "config:33");
-GUISE_FORMAT(spe, store_filter, "config:34");
+GUISE_TEXT(spe_format, ts_enable, "config:0");
+GUISE_TEXT(spe_format, pa_enable, "config:1");
+GUISE_TEXT(spe_format, pct_enable, "config:2");
+GUISE_TEXT(spe_format, jitter, "config:16");
+GUISE_TEXT(spe_format, branch_filter, "config:32");
+GUISE_TEXT(spe_format, load_filter, "config:33");
+GUISE_TEXT(spe_format, store_filter, "config:34");
 
 static struct attribute *spe_format_attrs[] = {
-	&spe_format_ts_enable.attr,
-	&spe_format_pa_enable.attr,
-	&spe_format_pct_enable.attr,
-	&spe_format_jitter.attr,
-	&spe_format_branch_filter.attr,
-	&spe_format_load_filter.attr,
-	&spe_format_store_filter.attr,
+	&spe_format_ts_enable.attr.attr,
+	&spe_format_pa_enable.attr.attr,
+	&spe_format_pct_enable.attr.attr,
+	&spe_format_jitter.attr.attr,
+	&spe_format_branch_filter.attr.attr,
+	&spe_format_load_filter.attr.attr,
+	&spe_format_store_filter.attr.attr,
 	NULL
 };
 

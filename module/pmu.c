@@ -22,6 +22,7 @@
 #include "sample.h"
 #include "session.h"
 #include "stats.h"
+#include "suspend.h"
 
 static void event_destroy(struct perf_event *event)
 {
@@ -308,6 +309,7 @@ void auxpmu_release(struct auxpmu *pmu)
 {
 	const struct auxpmu_desc *desc = pmu->desc;
 
+	auxpmu_suspend_remove(pmu);
 	pmu_free(pmu);
 	if (desc->release)
 		desc->release(desc);
@@ -370,6 +372,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	}
 	auxpmu_peers_note(pmu);
 	auxpmu_debugfs_add(pmu);
+	auxpmu_suspend_add(pmu);
 	/*
 	 * 6.1 lets events be opened as soon as the PMU has its number, before perf_pmu_register()
 	 * has given it contexts, and uses what is not there: "refcount_t: addition on 0" in
@@ -402,6 +405,12 @@ int auxpmu_try_unregister(struct auxpmu *pmu)
 	 * this one does not.
 	 */
 	perf_pmu_unregister(&pmu->pmu);
+	/*
+	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
+	 * comes in between is on its way, without sleeping, through an event_init() that refuses,
+	 * and then reads the PMU's module ("general protection fault" in module_put()).
+	 */
+	synchronize_rcu_tasks();
 	auxpmu_release(pmu);
 	return 0;
 }

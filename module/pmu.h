@@ -8,8 +8,12 @@
 
 #include <linux/atomic.h>
 #include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/log2.h>
+#include <linux/minmax.h>
 
 #include "auxpmu.h"
+#include "compat.h"
 
 /* What can be made to go wrong: see fault.h.  STUCK to LOST_IRQ and SLOW_STOP are the unit's. */
 enum auxpmu_fault {
@@ -18,6 +22,7 @@ enum auxpmu_fault {
 	AUXPMU_FAULT_ADD,		/* the event cannot be scheduled */
 	AUXPMU_FAULT_ARM,		/* the unit cannot be armed */
 	AUXPMU_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */
+	AUXPMU_FAULT_OVERRUN,		/* it wrote a page more than its window */
 	AUXPMU_FAULT_SPURIOUS_IRQ,	/* one interrupt more */
 	AUXPMU_FAULT_LATE_IRQ,		/* one a page of trace later */
 	AUXPMU_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */
@@ -36,6 +41,7 @@ struct auxpmu {
 	const struct auxpmu_ops *ops;
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
+	struct list_head node;			/* of suspend.c */
 	struct dentry *debugfs;
 	atomic_t faults[AUXPMU_FAULTS];
 	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */
@@ -43,6 +49,15 @@ struct auxpmu {
 };
 
 #define AUXPMU_GONE	INT_MIN
+
+/* The order of the largest block that the hardware takes and the allocator has. */
+static inline unsigned int auxpmu_largest_order(const struct auxpmu *pmu)
+{
+	u64 block = pmu->desc->limits.max_block;
+	unsigned int most = AUXPMU_LARGEST_ORDER;
+
+	return block ? min_t(unsigned int, ilog2(block) - PAGE_SHIFT, most) : most;
+}
 
 /* One event or buffer more; false while the PMU is being made or taken away. */
 static inline bool auxpmu_get(struct auxpmu *pmu)

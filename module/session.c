@@ -205,6 +205,18 @@ static bool take_window(struct auxpmu_session *session)
 	return true;
 }
 
+/* The core may try again at each of its ticks: the consumer is told of the first failure only. */
+static void arm_failed(struct auxpmu_session *session)
+{
+	struct auxpmu_event *aux = auxpmu_session_event(session);
+
+	session->stats.arm_failures++;
+	if (!aux->arm_failed)
+		session->flags |= PERF_AUX_FLAG_PARTIAL;
+	aux->arm_failed = true;
+	end(session, 0);
+}
+
 static enum auxpmu_result do_arm(struct auxpmu_session *session)
 {
 	int ret;
@@ -224,11 +236,10 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 	      -EIO : session->pmu->ops->arm(session);
 	trace_auxpmu_arm(session, ret);
 	if (ret) {
-		session->stats.arm_failures++;
-		session->flags |= PERF_AUX_FLAG_PARTIAL;
-		end(session, 0);
+		arm_failed(session);
 		return AUXPMU_FAILED;
 	}
+	auxpmu_session_event(session)->arm_failed = false;
 	session->fresh = false;
 	session->starting = false;
 	return AUXPMU_OK;

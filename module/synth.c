@@ -200,18 +200,21 @@ static u64 stops_at(const struct auxpmu_session *session)
 	return session->window.to + whole(session, session->rules.spare);
 }
 
-/* The memory at the unit's position, and how much of it there is. */
+/* The memory at the unit's position; *@length becomes less where it does not lie together. */
 static void *memory_at(const struct synth_unit *unit, u64 *length)
 {
 	const struct auxpmu_session *session = unit->session;
 	const struct auxpmu_buffer *buffer = session->buffer;
+	void *data;
+	u64 run;
 
-	*length = stops_at(session) - unit->position;
 	if (copies(session))
 		return unit->ram + unit->position;
 	if (auxpmu_session_event(session)->needs.map)
 		return buffer->base + (unit->position & (buffer->size - 1));
-	return auxpmu_buffer_run(buffer, unit->position, length);
+	data = auxpmu_buffer_run(buffer, unit->position, &run);
+	*length = min(*length, run);
+	return data;
 }
 
 /* What the unit made since it was armed, on the scale of its position. */
@@ -236,8 +239,8 @@ static u64 write_some(struct synth_unit *unit, u64 bytes)
 		unit->lost += bytes;
 		return bytes;
 	}
+	length = min(bytes, stop - unit->position);
 	data = memory_at(unit, &length);
-	length = min3(length, bytes, stop - unit->position);
 	synth_write_records(stream, data, length);
 	unit->position += length;
 	return length;
@@ -298,41 +301,24 @@ static u64 run_program(struct synth_unit *unit, u64 bytes, bool *trace)
 	return done;
 }
 
-/*
- * Step over what the filters leave out.  Returns how much that was; *@next is what may be written
- * then.
- */
-static u64 skip_filtered(struct synth_unit *unit, u64 bytes, u64 *next)
-{
-	struct synth_stream *stream = synth_stream_of(unit->session);
-	bool trace = true;
-	u64 run;
-
-	*next = bytes;
-	if (!auxpmu_session_event(unit->session)->nr_ranges)
-		return 0;
-	run = run_program(unit, bytes, &trace);
-	if (trace) {
-		*next = run;
-		return 0;
-	}
-	stream->step += run / stream->record;
-	*next = 0;
-	return run;
-}
-
 u64 synth_write(struct synth_unit *unit, u64 bytes)
 {
 	struct auxpmu_session *session = unit->session;
+	struct synth_stream *stream = synth_stream_of(session);
 	u64 left = bytes;
 
 	while (left && auxpmu_session_armed(session)) {
-		u64 next;
+		bool trace = true;
+		u64 run = left;
 
-		left -= skip_filtered(unit, left, &next);
-		if (!next)
+		if (auxpmu_session_event(session)->nr_ranges)
+			run = run_program(unit, left, &trace);
+		if (!trace) {
+			stream->step += run / stream->record;
+			left -= run;
 			continue;
-		left -= write_some(unit, next);
+		}
+		left -= write_some(unit, run);
 		if (interrupting(unit))
 			auxpmu_session_turn(session);
 	}
@@ -404,7 +390,7 @@ static int synth_arm(struct auxpmu_session *session)
 {
 	struct synth_stream *stream = synth_stream_of(session);
 	struct synth_unit *unit = session->unit;
-	u64 length;
+	u64 length = stream->record;
 
 	unit->position = copies(session) ? 0 : session->window.from;
 	unit->lost = 0;
@@ -435,6 +421,9 @@ static void synth_position(struct auxpmu_session *session, struct auxpmu_positio
 		position->lost += position->bytes;
 		position->bytes = 0;
 	}
+	if (!copies(session) && unit->position == stops_at(session) &&
+	    auxpmu_fault(session->pmu, AUXPMU_FAULT_OVERRUN))
+		position->bytes += PAGE_SIZE;
 }
 
 static bool synth_irq_pending(struct auxpmu_session *session)

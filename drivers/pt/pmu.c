@@ -92,6 +92,7 @@ static const struct auxpmu_ops ops = {
 	.arm = pt_unit_arm,
 	.disarm = pt_unit_disarm,
 	.position = pt_unit_position,
+	.forget = pt_unit_forget,
 };
 
 static const struct attribute_group *groups[] = {

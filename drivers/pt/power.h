@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Suspend, reboot, kexec, panic: the units stop before the kernel they write for goes. */
+/* Reboot, kexec, panic: the units stop before the kernel they write for goes. */
 #ifndef AUXPMU_PT_POWER_H
 #define AUXPMU_PT_POWER_H
 

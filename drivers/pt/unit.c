@@ -307,6 +307,11 @@ void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *po
 	position->gap = judge_status(unit);
 }
 
+void pt_unit_forget(struct auxpmu_session *session)
+{
+	this_cpu_write(pt_units.known, false);
+}
+
 bool pt_unit_needs_attention(struct pt_unit *unit)
 {
 	const struct auxpmu_session *session = unit->session;

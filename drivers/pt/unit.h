@@ -77,6 +77,7 @@ DECLARE_PER_CPU(struct pt_unit, pt_units);
 int pt_unit_arm(struct auxpmu_session *session);
 void pt_unit_disarm(struct auxpmu_session *session);
 void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position);
+void pt_unit_forget(struct auxpmu_session *session);
 
 /* Switches the unit off; whoever disarms it then finds it so. */
 void pt_unit_latch(struct pt_unit *unit);

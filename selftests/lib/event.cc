@@ -179,6 +179,16 @@ std::string explain_map_aux(int code, std::size_t bytes, bool overwrite)
 	return text + "see perf_event_open(2) and the kernel log";
 }
 
+perf_event_attr dummy_attr() noexcept
+{
+	perf_event_attr attr{};
+
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	return attr;
+}
+
 Result<Event> Event::open(const perf_event_attr &attr, Target target, int group_fd)
 {
 	Event event;

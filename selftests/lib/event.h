@@ -29,6 +29,9 @@ struct Target {
 	static constexpr Target task_on_cpu(pid_t pid, int cpu) noexcept { return {pid, cpu}; }
 };
 
+/* Of a software event that counts nothing: to look at the times of, to lend a ring, to be in the way. */
+perf_event_attr dummy_attr() noexcept;
+
 class Event
 {
 public:

@@ -6,11 +6,8 @@ namespace auxpmu
 
 Result<Liveness> Liveness::watch(const Event &event)
 {
-	perf_event_attr attr{};
+	auto attr = dummy_attr();
 
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	attr.exclude_kernel = event.attr().exclude_kernel;
 	auto clock = Event::open(attr, event.target());

@@ -43,15 +43,10 @@ ModelledUnit::~ModelledUnit()
 
 Result<void> ModelledUnit::set(std::string_view attribute, std::string_view value)
 {
-	std::string path = std::format("{}/{}", folder, attribute);
-	UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+	auto outcome = write_small_file(std::format("{}/{}", folder, attribute), value);
 
-	if (!file || ::write(file.get(), value.data(), value.size()) != static_cast<ssize_t>(value.size())) {
-		int code = errno;
-
-		return Error{
-			code, std::format("{} = {}: {}: the kernel log says why", path, value, std::strerror(code))};
-	}
+	if (!outcome)
+		return Error{outcome.error().code, outcome.error().text + "; the kernel log says why"};
 	return {};
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <format>
 
@@ -61,6 +62,18 @@ std::optional<std::string> read_small_file(const std::string &path)
 	while (text.ends_with('\n'))
 		text.pop_back();
 	return text;
+}
+
+Result<void> write_small_file(const std::string &path, std::string_view text)
+{
+	UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+
+	if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+		int code = errno;
+
+		return Error{code, std::format("\"{}\" cannot be written to {}: {}", text, path, std::strerror(code))};
+	}
+	return {};
 }
 
 unsigned FormatField::width() const noexcept

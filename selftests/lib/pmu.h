@@ -22,6 +22,8 @@ namespace auxpmu
 
 /* Contents of a small file of sysfs, procfs or debugfs, without the newline at its end; nothing when it cannot be read. */
 std::optional<std::string> read_small_file(const std::string &path);
+/* Writes such a file, which has to be there, in one piece. */
+Result<void> write_small_file(const std::string &path, std::string_view text);
 
 /* One entry of format/: a config word and the bits of it, lowest first; "config:0-3,8" has two ranges. */
 struct FormatField {

@@ -284,14 +284,10 @@ Result<void> NmiSender::command(std::string_view text)
 Result<BenchResult> run_bench(std::string_view pmu, std::uint64_t bytes)
 {
 	auto path = file_of(pmu, "bench");
-	auto text = std::to_string(bytes);
-	UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
 	BenchResult result;
 
-	if (!file)
-		return cannot("write", path, errno);
-	if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-		return cannot("write", path, errno);
+	if (auto asked = write_small_file(path, std::to_string(bytes)); !asked)
+		return asked.error();
 	auto answer = read_small_file(path);
 	if (!answer)
 		return cannot("read", path, errno);

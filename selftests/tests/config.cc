@@ -2,49 +2,17 @@
 /* What may be opened, by whom, and how a refusal reads. */
 #include <format>
 
-#include <grp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "fixture.h"
+#include "knob.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
 
 namespace
 {
-
-constexpr uid_t nobody = 65534;
-constexpr const char *paranoid_file = "/proc/sys/kernel/perf_event_paranoid";
-
-/* perf_event_paranoid as wanted, and as it was when this goes. */
-class Paranoid
-{
-public:
-	explicit Paranoid(int value) : old(read_small_file(paranoid_file).value_or("2"))
-	{
-		write(std::to_string(value));
-	}
-	~Paranoid() { write(old); }
-	Paranoid(const Paranoid &) = delete;
-	Paranoid &operator=(const Paranoid &) = delete;
-
-private:
-	static void write(const std::string &text)
-	{
-		if (FILE *file = std::fopen(paranoid_file, "w")) {
-			std::fputs(text.c_str(), file);
-			std::fclose(file);
-		}
-	}
-	std::string old;
-};
-
-bool become_nobody()
-{
-	return ::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 &&
-	       ::setresuid(nobody, nobody, nobody) == 0;
-}
 
 /* Is there an AUX PMU here that is not auxpmu's, and so could be lent our AUX buffers without seeing that they are not its own? */
 bool other_aux_pmu()

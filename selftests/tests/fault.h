@@ -4,11 +4,7 @@
 #define AUXPMU_TESTS_FAULT_H
 
 #include <format>
-#include <stdexcept>
 #include <string>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "fixture.h"
 
@@ -24,24 +20,13 @@ public:
 	{
 		set(times);
 	}
-	~Fault() { write("0"); }
+	/* Fails when the PMU is gone. */
+	~Fault() { static_cast<void>(write_small_file(path, "0")); }
 
-	void set(unsigned times)
-	{
-		if (!write(std::to_string(times)))
-			throw std::runtime_error(std::format("cannot write {}", path));
-	}
+	void set(unsigned times) { write_small_file(path, std::to_string(times)).value(); }
 	unsigned left() const { return static_cast<unsigned>(std::stoul(read_small_file(path).value_or("999"))); }
 
 private:
-	/* Fails when the PMU is gone. */
-	bool write(const std::string &text) const
-	{
-		UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-
-		return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-	}
-
 	std::string path;
 };
 

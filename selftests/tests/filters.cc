@@ -59,7 +59,7 @@ void expect_program(Tracer &tracer, const Program &program)
 	auto expectation = make_expectation(tracer.setup);
 
 	expectation.program = program;
-	tracer.verifier = TraceVerifier(expectation);
+	tracer.expect(expectation);
 }
 
 /* A file of one page, gone with its owner. */

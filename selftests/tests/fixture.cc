@@ -170,11 +170,17 @@ Tracer::Tracer(const Setup &wanted)
 	: setup(wanted), event(Event::open(make_attr(wanted), wanted.target).value()),
 	  data(DataRing::map(event, wanted.data_bytes, wanted.data_access).value()),
 	  aux(AuxRing::map(data, event, wanted.aux_bytes, wanted.mode, pmu().monotonic_aux_head()).value()),
-	  verifier(make_expectation(wanted)), first_head(aux.head())
+	  first_head(aux.head())
 {
 	if (synthetic())
 		before = statistics();
-	verifier.begin_at(wanted.mode == AuxMode::full_trace ? first_head : 0);
+	expect(make_expectation(setup));
+}
+
+void Tracer::expect(const TraceExpectation &expectation)
+{
+	verifier = TraceVerifier(expectation);
+	verifier.begin_at(setup.mode == AuxMode::full_trace ? first_head : 0);
 }
 
 Tracer open_or_skip(const Setup &setup)
@@ -293,6 +299,20 @@ std::uint64_t Tracer::pump(std::uint64_t bytes, std::uint64_t piece, int cpu)
 		}
 	}
 	return stops;
+}
+
+void Tracer::allow_gaps()
+{
+	auto expectation = make_expectation(setup);
+
+	expectation.gaps_allowed = true;
+	expect(expectation);
+}
+
+void Tracer::allow_gaps_of_copies()
+{
+	if (setup.output == AUXPMU_SYNTH_COPY)
+		allow_gaps();
 }
 
 bool Tracer::off()

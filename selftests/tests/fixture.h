@@ -119,6 +119,12 @@ public:
 	 */
 	std::uint64_t pump(std::uint64_t bytes, std::uint64_t piece, int cpu = -1);
 
+	/* What the trace has to be from here on, if it is not what the setup says; nothing may have been fed yet. */
+	void expect(const TraceExpectation &expectation);
+	/* Losses may be told of in the trace: always, or where the unit has RAM of its own for which there may be no room. */
+	void allow_gaps();
+	void allow_gaps_of_copies();
+
 	/* Is it switched off?  Waits until that can be told. */
 	bool off();
 

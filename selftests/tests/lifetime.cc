@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "knob.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -179,11 +180,7 @@ TEST_CASE("Only one event of an exclusive PMU may have a CPU, and the second is 
 TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced again", "[synth][lifetime]")
 {
 	need_synthetic();
-	const char *path = "/sys/devices/system/cpu/cpu1/online";
-	UniqueFd online(::open(path, O_WRONLY | O_CLOEXEC));
-
-	if (cpus() < 2 || !online)
-		SKIP("there is no CPU 1 that can go offline");
+	Cpu1 other;
 	pin(0);
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (bool manual : {true, false}) {
@@ -199,10 +196,10 @@ TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced aga
 				Tracer tracer(setup);
 				tracer.enable();
 				tracer.emit_all(4 * KiB);
-				REQUIRE(::pwrite(online.get(), "0", 1, 0) == 1);
+				other.offline();
 				CHECK(tracer.emit(64).error == ENXIO);
 				std::uint64_t head = tracer.aux.head();
-				REQUIRE(::pwrite(online.get(), "1", 1, 0) == 1);
+				other.online();
 				CHECK(tracer.aux.head() == head);
 				/* All of it was handed over. */
 				tracer.drain();

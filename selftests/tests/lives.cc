@@ -13,8 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "knob.h"
 #include "sampler.h"
 #include "tasks.h"
+#include "tracepoint.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -25,39 +27,6 @@ namespace
 constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
 
-/* A file of procfs or sysfs that has another content while this lives. */
-class Knob
-{
-public:
-	Knob(std::string file, const std::string &value) : path(std::move(file))
-	{
-		if (auto now = read_small_file(path))
-			before = *now;
-		/* Of a choice, what is chosen. */
-		if (auto open = before.find('['), close = before.find(']'); close != std::string::npos)
-			before = before.substr(open + 1, close - open - 1);
-		good = !before.empty() && write(value);
-	}
-	~Knob()
-	{
-		if (good)
-			write(before);
-	}
-	Knob(const Knob &) = delete;
-	explicit operator bool() const { return good; }
-
-private:
-	bool write(const std::string &value) const
-	{
-		UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-
-		return file && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
-	}
-
-	std::string path, before;
-	bool good = false;
-};
-
 /* Bytes of DATA records in a verified trace: what was asked for. */
 std::uint64_t asked_for(const TraceVerifier &verifier)
 {
@@ -66,6 +35,20 @@ std::uint64_t asked_for(const TraceVerifier &verifier)
 	for (const auto &stream : verifier.streams())
 		bytes += (stream.records - stream.starts) * stream.record_size;
 	return bytes;
+}
+
+perf_event_attr counting(perf_event_attr attr)
+{
+	attr.sample_period = 0;
+	return attr;
+}
+
+std::uint64_t count_of(const Event &event)
+{
+	std::uint64_t count = 0;
+
+	REQUIRE(::read(event.fd(), &count, sizeof(count)) == sizeof(count));
+	return count;
 }
 
 } // namespace
@@ -173,12 +156,8 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		auto data = DataRing::map(event, setup.data_bytes).value();
 		event.enable().value();
 		/* It tries at its ticks (not 6.1), and when another event comes. */
-		perf_event_attr another{};
-		another.size = sizeof(another);
-		another.type = PERF_TYPE_SOFTWARE;
-		another.config = PERF_COUNT_SW_DUMMY;
 		wait_until("the kernel to have tried 20 times", [&] {
-			Event::open(another, target).value().close();
+			Event::open(dummy_attr(), target).value().close();
 			return statistics().since(before)["unmapped"] >= 20;
 		});
 		std::uint64_t starts = 0, others = 0;
@@ -194,7 +173,7 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		/* By itself, at the next attempt. */
 		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();
 		wait_until("the trace to begin", [&] {
-			Event::open(another, target).value().close();
+			Event::open(dummy_attr(), target).value().close();
 			return emitter().emit(0, 640).error == 0;
 		});
 		event.disable().value();
@@ -220,11 +199,7 @@ TEST_CASE("Children of an event without an AUX area do not flood its data ring",
 	 * On a CPU the parent does not come to, so that it is children's attempts that are told of.  The kernel exchanges the
 	 * events of tasks that have the same; one more, which is not inherited, keeps it from that.
 	 */
-	perf_event_attr another{};
-	another.size = sizeof(another);
-	another.type = PERF_TYPE_SOFTWARE;
-	another.config = PERF_COUNT_SW_DUMMY;
-	auto own = Event::open(another, Target::task()).value();
+	auto own = Event::open(dummy_attr(), Target::task()).value();
 	pin(0);
 	setup.target = Target::task_on_cpu(0, 1);
 	setup.inherit = true;
@@ -407,7 +382,7 @@ std::vector<std::unique_ptr<Tracer>> inherited(std::size_t aux_bytes)
 		tracers.push_back(std::make_unique<Tracer>(setup));
 		auto expectation = make_expectation(setup);
 		expectation.streams = 4096;
-		tracers.back()->verifier = TraceVerifier(expectation);
+		tracers.back()->expect(expectation);
 	}
 	for (auto &tracer : tracers)
 		tracer->enable();
@@ -499,9 +474,7 @@ TEST_CASE("Hundreds of short tasks are traced whole by inherited events", "[synt
 TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a gap", "[synth][lives]")
 {
 	need_synthetic();
-	UniqueFd online(::open("/sys/devices/system/cpu/cpu1/online", O_WRONLY | O_CLOEXEC));
-	if (cpus() < 2 || !online)
-		SKIP("there is no CPU 1 that can go offline");
+	Cpu1 other;
 	for (AuxMode mode : modes) {
 		Setup setup;
 
@@ -512,11 +485,9 @@ TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a
 		tracer.enable();
 		tracer.emit_all(1024, 1);
 		/* Whoever is bound to it loses its binding. */
-		bool off = ::pwrite(online.get(), "0", 1, 0) == 1;
-		CHECK(off);
+		other.offline();
 		tracer.emit_all(1024, 0);
-		bool on = ::pwrite(online.get(), "1", 1, 0) == 1;
-		CHECK(on);
+		other.online();
 		pin(1);
 		tracer.emit_all(1024, 1);
 		pin(0);
@@ -528,9 +499,11 @@ TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a
 TEST_CASE("Events survive a suspend, as far as a guest can practise it", "[synth][lives]")
 {
 	need_synthetic();
-	/* Its tasks; CPUs are another test.  Devices cannot be: the root of a guest is one that does not come back. */
+	/* Its tasks only, where the root is a device that does not come back; all of it where there is none (vm/suspend). */
+	const char *how = std::getenv("SUSPEND");
+	const std::uint64_t rearmed = how && std::string(how) == "core" ? 1 : 0;
 	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
-	Knob level("/sys/power/pm_test", "freezer");
+	Knob level("/sys/power/pm_test", how ? how : "freezer");
 	UniqueFd state(::open("/sys/power/state", O_WRONLY | O_CLOEXEC));
 	if (!delay || !level || !state)
 		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
@@ -540,10 +513,15 @@ TEST_CASE("Events survive a suspend, as far as a guest can practise it", "[synth
 		pin(0);
 		setup.target = target;
 		Tracer tracer(setup);
+		Event arms = Event::open(counting(at_tracepoint("auxpmu/auxpmu_arm")), Target::on_cpu(0)).value();
 		tracer.enable();
 		tracer.emit_all(1024, 0);
+		const std::uint64_t before = count_of(arms);
 		if (::pwrite(state.get(), "mem", 3, 0) != 3 && ::pwrite(state.get(), "freeze", 6, 0) != 6)
 			SKIP("a practised suspend failed: " << std::strerror(errno));
+		/* A thread is switched in and out besides. */
+		if (target.pid == -1)
+			CHECK(count_of(arms) - before == rearmed);
 		tracer.emit_all(1024, 0);
 		tracer.finish();
 		CHECK(asked_for(tracer.verifier) == 2 * 1024);

@@ -27,11 +27,8 @@ constexpr const char *other_name = "auxpmu_example";
 
 Result<Event> dummy(Target target)
 {
-	perf_event_attr attr{};
+	auto attr = dummy_attr();
 
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
 	attr.disabled = 1;
 	return Event::open(attr, target);
 }
@@ -161,7 +158,7 @@ TEST_CASE("Two threads' events share one ring by turns, and what one steps over 
 		TraceExpectation expectation;
 		expectation.seed = mine.seed;
 		expectation.cpu = 0;
-		shared.verifier = TraceVerifier(expectation);
+		shared.expect(expectation);
 		auto guest = Event::open(make_attr(theirs), theirs.target).value();
 		guest.set_output(shared.event).value();
 		shared.enable();

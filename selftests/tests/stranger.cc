@@ -4,21 +4,19 @@
 #include <format>
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "fixture.h"
+#include "knob.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
 
 namespace
 {
-
-constexpr uid_t nobody = 65534;
 
 /* The stranger's module, loaded as long as this lives. */
 class Stranger
@@ -45,8 +43,7 @@ int as_user(const Setup &setup)
 	pid_t child = ::fork();
 
 	if (!child) {
-		if (::setgroups(0, nullptr) || ::setresgid(nobody, nobody, nobody) ||
-			::setresuid(nobody, nobody, nobody))
+		if (!become_nobody())
 			::_exit(255);
 		auto event = Event::open(make_attr(setup), setup.target);
 		::_exit(event ? 0 : event.error().code);
@@ -63,19 +60,12 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON for sy
 	need_synthetic();
 	if (::geteuid())
 		SKIP("it takes root to load modules and to become somebody else");
-	const char *knob = "/proc/sys/kernel/perf_event_paranoid";
-	std::string before = read_small_file(knob).value();
-	auto paranoid = [&](const std::string &value) {
-		UniqueFd file(::open(knob, O_WRONLY | O_CLOEXEC));
-
-		REQUIRE(::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size()));
-	};
+	Paranoid two(2);
 	Setup setup;
 	setup.target = Target::task();
 	setup.exclude_kernel = true;
 	make_attr(setup); /* the PMU is looked up as root */
 
-	paranoid("2");
 	CHECK(as_user(setup) == 0);
 	{
 		Stranger stranger;
@@ -86,7 +76,6 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON for sy
 		CHECK(Event::open(make_attr(setup), setup.target));
 	}
 	CHECK(as_user(setup) == 0);
-	paranoid(before);
 }
 
 TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][stranger]")
@@ -94,17 +83,14 @@ TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, 
 	need_synthetic();
 	Stranger stranger;
 	pin(0);
-	perf_event_attr software{}, theirs = Pmu::find("auxpmu_stranger").value().attr();
+	perf_event_attr theirs = Pmu::find("auxpmu_stranger").value().attr();
 	Setup setup;
 
-	software.size = sizeof(software);
-	software.type = PERF_TYPE_SOFTWARE;
-	software.config = PERF_COUNT_SW_DUMMY;
 	/* By way of a software event's ring, which may be anybody's. */
 	auto lender = Event::open(theirs, Target::task()).value();
 	auto data = DataRing::map(lender, 64 * KiB).value();
 	auto aux = AuxRing::map(data, lender, 64 * KiB, AuxMode::full_trace).value();
-	auto between = Event::open(software, Target::task()).value();
+	auto between = Event::open(dummy_attr(), Target::task()).value();
 	between.set_output(lender).value();
 	setup.target = Target::task();
 	auto borrower = Event::open(make_attr(setup), setup.target).value();

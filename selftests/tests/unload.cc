@@ -113,10 +113,7 @@ TEST_CASE("rmmod is refused while another PMU's event still maps one of our buff
 {
 	need_module();
 	/* A software event, redirected into our ring, maps it too; then everything of ours is closed. */
-	perf_event_attr attr{};
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
+	auto attr = dummy_attr();
 	attr.disabled = 1;
 	auto software = Event::open(attr, Target::on_cpu(0)).value();
 	Parts parts = make(AuxMode::full_trace);

@@ -59,7 +59,7 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
  */
 Difference resynchronize(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
-	const auto [partial, window, run] = rules;
+	const std::size_t window = rules.window, run = rules.run;
 	/* Enough to be sure; and bounds for programs that do the same for ever. */
 	constexpr std::size_t sure = 2000, most_places = 2000, most_starts = 32;
 	Difference best = {0, truth.size(), 0, decoded.size()};
@@ -95,23 +95,44 @@ bool is_loss(const Step &step)
 	return step.from == loss;
 }
 
+/* Trace is carried to memory in pieces, so the mark of a loss is behind what was lost, but not further than this. */
+constexpr std::size_t most_before = 32'768;
+
 /*
- * Is it explained by losses that the truth has marked? Trace is carried to memory in pieces, so a mark is behind what was lost, but
- * not far; and at the cut a decoder may have followed the program for a little in the wrong direction.
+ * Is it explained by losses that the truth has marked? At the cut a decoder may have followed the program for a little in the wrong
+ * direction.
  */
 bool is_marked(const Difference &difference, std::span<const Step> missing)
 {
-	constexpr std::ptrdiff_t most_before = 32'768;
 	constexpr std::size_t most_invented = 4;
 	const auto first = std::ranges::find_if(missing, is_loss);
-	return first != missing.end() && first - missing.begin() <= most_before &&
+	return first != missing.end() && first - missing.begin() <= static_cast<std::ptrdiff_t>(most_before) &&
 	       difference.decoded_size <= most_invented;
+}
+
+/* Of the whole truth, what a decoder can be held to: all but the end of what stands before the first loss. */
+Comparison compare_until_loss(std::span<const Step> truth, std::span<const Step> decoded)
+{
+	Comparison result;
+	const auto before = static_cast<std::size_t>(std::ranges::find_if(truth, is_loss) - truth.begin());
+	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
+	result.truth = truth.size() - result.losses;
+	result.decoded = decoded.size();
+	result.equal = agreement(truth.first(before), decoded, before);
+	const std::size_t left = before - result.equal;
+	if (result.losses ? left > most_before : left || decoded.size() != result.equal)
+		result.differences.push_back({result.equal, left, result.equal, decoded.size() - result.equal});
+	else
+		result.missing = left;
+	return result;
 }
 
 } // namespace
 
 Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
+	if (rules.until_loss)
+		return compare_until_loss(truth, decoded);
 	Comparison result;
 	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
 	result.truth = truth.size() - result.losses;

@@ -58,6 +58,7 @@ void FlowTracker::branch(const Place &to)
  */
 void FlowTracker::discontinuity(std::uint64_t from, const Place &to, bool finished)
 {
+	run++;
 	std::uint8_t level = current ? current->level : 0;
 	if (current) {
 		const bool branches = is_branch(current->kind);
@@ -85,6 +86,7 @@ void FlowTracker::discontinuity(std::uint64_t from, const Place &to, bool finish
 
 void FlowTracker::keep_block()
 {
+	run++;
 	if (!current || current == &kept)
 		return;
 	kept = *current;

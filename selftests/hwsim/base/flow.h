@@ -10,6 +10,7 @@
 #ifndef HWSIM_BASE_FLOW_H
 #define HWSIM_BASE_FLOW_H
 
+#include <array>
 #include <cstdint>
 
 #include "block.h"
@@ -90,17 +91,54 @@ public:
 			}
 		}
 		const Place here = {pc, block.level, block.mode};
+		if (!current || current->level != block.level)
+			run++;
 		if (current)
 			leave(here, finished);
 		listener.arrive(here);
 		begin(block, pc);
 	}
 
+	/*
+	 * The same for what is most of every program, and fast: a branch, or no branch, within a level, of which tell(transfer)
+	 * is all that the listener hears. False if it is something else, and nothing has been done. return_address() is where
+	 * the last call that has not returned wants to, or 0.
+	 */
+	template <class ReadPc, class Tell, class ReturnAddress>
+	bool step(const Block &block, bool finished, ReadPc read_pc, Tell tell, ReturnAddress return_address)
+	{
+		if (!current || current->level != block.level)
+			return false;
+		std::uint64_t pc;
+		if (!guess(block, finished, pc)) {
+			const Branch kind = current->kind;
+			if (!finished ||
+				(kind != Branch::ret && kind != Branch::indirect_call && kind != Branch::indirect_jump))
+				return false;
+			if (kind != Branch::ret || !was_at(pc = return_address(), block)) {
+				counts.reads++;
+				pc = read_pc();
+				remember(pc, block);
+			}
+		}
+		if (is_branch(current->kind))
+			tell(Transfer{current->kind, current->kind != Branch::conditional || pc != end(), last(), end(),
+				current->level, {pc, block.level, block.mode}});
+		else if (current->kind != Branch::none)
+			return false;
+		counts.blocks++;
+		begin(block, pc);
+		return true;
+	}
+	/* Where the present block began. */
+	Place here() const { return {start, current->level, current->mode}; }
+
 	/* Control leaves for an exception or interrupt handler. */
 	void discontinuity(std::uint64_t from, const Place &to, bool finished);
 	/* What came before is not to be continued: tracing starts, or blocks have run unseen. */
 	void forget()
 	{
+		run++;
 		current = nullptr;
 		expecting = false;
 	}
@@ -152,6 +190,23 @@ private:
 	void leave(const Place &to, bool finished);
 	void branch(const Place &to);
 	void impossible(std::uint64_t to, bool finished);
+	/*
+	 * Where blocks were seen to begin. One block serves all addresses that its page is mapped at, so that its page offset
+	 * proves nothing; but while nothing interrupts a program no mapping changes under it. What remains: a program that has code mapped twice
+	 * and returns to the other mapping of the block that it was called from.
+	 */
+	struct Seen {
+		std::uint64_t pc = 0;
+		const Block *block = nullptr;
+		std::uint64_t run = 0;
+	};
+	Seen &seen_at(std::uint64_t pc) { return seen[(pc >> 1) % seen.size()]; }
+	bool was_at(std::uint64_t pc, const Block &block)
+	{
+		const Seen &at = seen_at(pc);
+		return at.pc == pc && at.block == &block && at.run == run;
+	}
+	void remember(std::uint64_t pc, const Block &block) { seen_at(pc) = {pc, &block, run}; }
 	bool inside(std::uint64_t pc) const { return pc - start < current->length; }
 
 	FlowListener &listener;
@@ -160,6 +215,8 @@ private:
 	std::uint64_t start = 0;
 	std::uint64_t expected = 0; /* where the next block begins after an interrupt */
 	bool expecting = false;
+	std::array<Seen, 1024> seen{};
+	std::uint64_t run = 1; /* of blocks without an interruption */
 	Counts counts;
 };
 

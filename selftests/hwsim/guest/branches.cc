@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <unistd.h>
 
+#include "start.h"
+
 /* With a name that can be typed: address filters are tried on it. */
 extern "C" [[gnu::noinline]] unsigned fibonacci(unsigned n)
 {
@@ -59,6 +61,7 @@ int order(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
+	wait_for_start();
 	const unsigned depth = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 10;
 	unsigned (*volatile table[])(unsigned, unsigned) = {add, mix, choose};
 	int numbers[64];

@@ -38,12 +38,12 @@ int main(int argc, char **argv)
 
 	say("begin", "branches");
 	volatile unsigned sum = 0;
-	for (long i = 0; i < rounds; i++)
+	for (long i = 0; i < 8 * rounds; i++)
 		sum = sum + fibonacci(14);
 	say("end", "branches");
 
 	say("begin", "loop");
-	for (long i = 0; i < 20'000 * rounds; i++)
+	for (long i = 0; i < 100'000 * rounds; i++)
 		asm volatile("" : : "r"(i));
 	say("end", "loop");
 	return 0;

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a scheduler has to do with: threads that allocate, processes that fork and exec, signals. */
+/*
+ * What a scheduler has to do with: threads that allocate, processes that fork and exec, signals.
+ *
+ *   tasks [PROGRAM]        children become PROGRAM, or /bin/true
+ *   tasks leaf             does nothing, as such a child
+ */
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
+
+#include "start.h"
 
 namespace
 {
@@ -30,12 +38,12 @@ void allocate(unsigned seed)
 }
 
 /* A child that signals its parent and becomes another program. */
-void spawn()
+void spawn(const char *program)
 {
 	const pid_t child = fork();
 	if (!child) {
 		kill(getppid(), SIGUSR1);
-		execl("/bin/true", "true", nullptr);
+		execl(program, program, "leaf", nullptr);
 		_exit(1);
 	}
 	while (waitpid(child, nullptr, 0) < 0)
@@ -44,14 +52,18 @@ void spawn()
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
+	const char *program = argc > 1 ? argv[1] : "/bin/true";
+	if (!std::strcmp(program, "leaf"))
+		return 0;
+	wait_for_start();
 	std::signal(SIGUSR1, count);
 	std::vector<std::thread> threads;
 	for (unsigned i = 1; i <= 3; i++)
 		threads.emplace_back(allocate, i);
 	for (int i = 0; i < 5; i++)
-		spawn();
+		spawn(program);
 	for (std::thread &thread : threads)
 		thread.join();
 	std::printf("tasks done, signals %d\n", static_cast<int>(signals));

@@ -2,9 +2,11 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,fault=NAME:NUMBER]...
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,lip=on|off][,fault=NAME:NUMBER]...
  *           [,truth=PREFIX][,blocks=on|off][,raw=PREFIX][,log=FILE]
  */
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -35,6 +37,9 @@ struct Plugin {
 	std::mutex lock; /* for what follows: vCPUs translate at the same time */
 	std::vector<std::unique_ptr<Translation>> translations;
 	std::string log;
+	bool lip = false;
+	x86::Profile profile; /* with what options have changed */
+	qemu_plugin_id_t id = 0;
 };
 
 /* Never destroyed: QEMU calls on_exit() when the destructors of plugins have run already. */
@@ -53,6 +58,11 @@ void on_block(unsigned vcpu, void *data)
 	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
 }
 
+void on_uncounted_block(unsigned vcpu, void *data)
+{
+	plugin.vcpus[vcpu]->follow(*static_cast<const Block *>(data));
+}
+
 void on_program_block(unsigned vcpu, void *data)
 {
 	plugin.vcpus[vcpu]->log_block(*static_cast<const Block *>(data));
@@ -61,11 +71,6 @@ void on_program_block(unsigned vcpu, void *data)
 void on_reset(unsigned vcpu, void *)
 {
 	plugin.vcpus[vcpu]->reset();
-}
-
-void on_spent(unsigned vcpu, void *)
-{
-	plugin.vcpus[vcpu]->spent();
 }
 
 void on_idle(unsigned vcpu, void *)
@@ -171,53 +176,49 @@ void hook_instructions(qemu_plugin_tb *tb, Translation &translation, const std::
 }
 
 /*
- * In the order they run in: calls first, because they read what the block before has left; then the block's own marks.
+ * In the order they run in: calls first, because they read what the block before has left; then the block's own marks. One condition
+ * serves all that may be wanted of the block.
  */
-void hook_flow(qemu_plugin_tb *tb, Translation &translation, const Decoded &last)
+void instrument(qemu_plugin_tb *tb, Block &block, const Decoded &last, unsigned instrumentation)
 {
-	Block &block = translation.block;
-	const auto watch = hot_word(block.level == 0 ? offsetof(Hot, watch_kernel) : offsetof(Hot, watch_user));
+	const auto gate = hot_word(offsetof(Hot, gate) + (block.level == 0 ? 0 : sizeof(Hot::gate[0])));
 	const auto position = hot_word(offsetof(Hot, position));
 	const auto address = reinterpret_cast<std::uint64_t>(&block);
-	if (plugin.machine.hardware.pt || plugin.machine.hardware.bts)
-		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_block, CB_R_REGS, COND_NE, watch, 0, &block);
-	const bool marks_end = is_branch(block.kind);
-	if (!marks_end || block.last)
+	const bool count = instrumentation & count_instrumentation, marks_end = is_branch(block.kind);
+	qemu_plugin_register_vcpu_tb_exec_cond_cb(
+		tb, count ? on_block : on_uncounted_block, CB_R_REGS, COND_GE, gate, Hot::limit, &block);
+	/* Where a block is watched the call notes that it began; what is counted has to be known without. */
+	if (count && (!marks_end || block.last))
 		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_STORE, position, address);
 	if (marks_end)
 		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
 			last.handle, INLINE_STORE, position, address | Hot::finished);
-}
-
-void hook_counting(qemu_plugin_tb *tb, const Block &block)
-{
-	const bool kernel = block.level == 0;
-	const auto instructions =
-		hot_word(kernel ? offsetof(Hot, instructions_kernel) : offsetof(Hot, instructions_user));
-	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_spent, CB_NO_REGS, COND_GE, instructions, Hot::limit, nullptr);
-	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD, instructions, block.sizes.size());
-	if (is_branch(block.kind))
-		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_ADD,
-			hot_word(kernel ? offsetof(Hot, branches_kernel) : offsetof(Hot, branches_user)), 1);
+	if (count)
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
+			tb, INLINE_ADD, gate, block.sizes.size() * Hot::instruction + marks_end);
 }
 
 void on_translation(qemu_plugin_tb *tb, void *)
 {
+	if (!self)
+		return;
+	/* SDM volume 3, "First Instruction Executed". */
+	constexpr std::uint64_t reset_vector = 0xffff'fff0;
+	if (qemu_plugin_tb_vaddr(tb) == reset_vector)
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
+	const unsigned instrumentation = plugin.machine.instrumentation;
 	const std::vector<Decoded> list = decode(tb);
-	if (list.empty() || !self)
+	const bool any_ours =
+		std::ranges::any_of(list, [](const Decoded &one) { return ours(one.instruction.special); });
+	if (list.empty() || (!instrumentation && !any_ours))
 		return;
 	auto translation = std::make_unique<Translation>();
 	describe(translation->block, qemu_plugin_tb_vaddr(tb), list, self->state());
-	/* SDM volume 3, "First Instruction Executed". */
-	constexpr std::uint64_t reset_vector = 0xffff'fff0;
-	if (translation->block.address == reset_vector)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
-	if (plugin.machine.blocks && translation->block.level)
+	if (plugin.machine.blocks && translation->block.level && (instrumentation & flow_instrumentation))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_program_block, CB_R_REGS, &translation->block);
 	hook_instructions(tb, *translation, list);
-	hook_flow(tb, *translation, list.back());
-	if (plugin.machine.hardware.pmu)
-		hook_counting(tb, translation->block);
+	if (instrumentation)
+		instrument(tb, translation->block, list.back(), instrumentation);
 	const std::lock_guard guard(plugin.lock);
 	plugin.translations.push_back(std::move(translation));
 }
@@ -225,6 +226,7 @@ void on_translation(qemu_plugin_tb *tb, void *)
 /* All vCPUs are stopped. */
 void on_flush(void *)
 {
+	const std::lock_guard guard(plugin.lock);
 	for (auto &vcpu : plugin.vcpus)
 		if (vcpu)
 			vcpu->keep_block();
@@ -249,11 +251,13 @@ void say(const std::string &text)
 
 void on_vcpu(unsigned index, void *)
 {
-	const std::lock_guard guard(plugin.lock);
-	auto &vcpu = plugin.vcpus.at(index);
-	vcpu = std::make_unique<Vcpu>(index, plugin.machine);
+	auto vcpu = std::make_unique<Vcpu>(index, plugin.machine);
 	self = vcpu.get();
-	if (const char *why = vcpu->init())
+	{
+		const std::lock_guard guard(plugin.lock);
+		plugin.vcpus.at(index) = std::move(vcpu);
+	}
+	if (const char *why = self->init())
 		refuse(why);
 }
 
@@ -265,6 +269,63 @@ void on_exit(void *)
 		vcpu->finish();
 		say(vcpu->statistics());
 	}
+}
+
+void register_callbacks()
+{
+	const qemu_plugin_id_t id = plugin.id;
+	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, nullptr);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation, nullptr);
+	qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
+	qemu_plugin_register_vcpu_idle_cb(id, on_idle, nullptr);
+	qemu_plugin_register_vcpu_resume_cb(id, on_resume, nullptr);
+	qemu_plugin_register_flush_cb(id, on_flush, nullptr);
+	qemu_plugin_register_atexit_cb(id, on_exit, nullptr);
+}
+
+// --- what blocks have to do ------------------------------------------------------------------
+
+unsigned needs_of_all()
+{
+	unsigned needs = no_instrumentation;
+	for (const auto &vcpu : plugin.vcpus)
+		if (vcpu)
+			needs |= vcpu->needs();
+	return needs;
+}
+
+/* All vCPUs are stopped, there are no translations, and QEMU has forgotten what we had registered. */
+void on_anew(void *)
+{
+	const std::lock_guard guard(plugin.lock);
+	plugin.machine.instrumentation = needs_of_all();
+	plugin.machine.enough_since = 0;
+	register_callbacks();
+	for (auto &vcpu : plugin.vcpus)
+		if (vcpu)
+			vcpu->instrumentation_changed();
+}
+
+/* Where one is under way QEMU ignores another. */
+void translate_anew()
+{
+	qemu_plugin_reset(plugin.id, on_anew, nullptr);
+}
+
+/* Not at once: drivers switch tracing off and on at every switch of tasks, and translations are dear. */
+void consider_less(std::uint64_t tsc)
+{
+	constexpr std::uint64_t long_enough_ns = 3'000'000'000;
+	Machine &machine = plugin.machine;
+	{
+		const std::lock_guard guard(plugin.lock);
+		if (!(machine.instrumentation & ~needs_of_all()))
+			return;
+	}
+	if (!machine.enough_since)
+		machine.enough_since = tsc;
+	else if (tsc > machine.enough_since + long_enough_ns * machine.profile->tsc_ticks_per_ns)
+		translate_anew();
 }
 
 std::string profile_names()
@@ -298,6 +359,8 @@ void option(std::string_view text)
 		machine.hardware.pmu = on_or_off(name, value);
 	} else if (name == "bts") {
 		machine.hardware.bts = on_or_off(name, value);
+	} else if (name == "lip") {
+		plugin.lip = on_or_off(name, value);
 	} else if (name == "blocks") {
 		machine.blocks = on_or_off(name, value);
 	} else if (name == "fault") {
@@ -310,7 +373,7 @@ void option(std::string_view text)
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile pt bts pmu fault truth blocks raw log");
+		refuse("unknown option " + std::string(text) + ": profile lip pt bts pmu fault truth blocks raw log");
 	}
 }
 
@@ -326,10 +389,14 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			std::to_string(qemu_api_version) + " (QEMU 11) only");
 	if (!info->system_emulation || std::string_view(info->target_name) != "x86_64")
 		refuse("hwsim is for qemu-system-x86_64, this is " + std::string(info->target_name));
+	plugin.id = id;
 	plugin.machine.control = &plugin.control;
 	plugin.machine.profile = x86::find_profile("skylake");
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);
+	plugin.profile = *plugin.machine.profile;
+	plugin.profile.pt.lip = plugin.lip;
+	plugin.machine.profile = &plugin.profile;
 	if (plugin.machine.blocks && plugin.machine.truth.empty())
 		refuse("blocks=on goes with truth=");
 	static x86::MonotonicClock clock(plugin.machine.profile->tsc_ticks_per_ns);
@@ -337,12 +404,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	plugin.machine.score = qemu_plugin_scoreboard_new(sizeof(Hot));
 	plugin.vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));
 
-	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, nullptr);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation, nullptr);
-	qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
-	qemu_plugin_register_vcpu_idle_cb(id, on_idle, nullptr);
-	qemu_plugin_register_vcpu_resume_cb(id, on_resume, nullptr);
-	qemu_plugin_register_flush_cb(id, on_flush, nullptr);
-	qemu_plugin_register_atexit_cb(id, on_exit, nullptr);
+	plugin.machine.translate_anew = translate_anew;
+	plugin.machine.consider_less = consider_less;
+	register_callbacks();
 	return 0;
 }

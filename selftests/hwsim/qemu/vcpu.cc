@@ -17,16 +17,18 @@ constexpr std::uint64_t efer_lma = 1 << 10, cr4_pce = 1 << 8;
 
 } // namespace
 
-Vcpu::Vcpu(unsigned number, const Machine &of) : index(number), machine(of) {}
+Vcpu::Vcpu(unsigned number, Machine &of) : index(number), machine(of) {}
 
 const char *Vcpu::init()
 {
 	if (!registers.find())
 		return "a register is missing: is this qemu-system-x86_64?";
+	find_hot();
 	if (!open_logs())
 		return "the truth log or the raw trace cannot be written";
 	spurious_at = settings.faults.spurious_pmi;
 	rearm();
+	review_needs();
 	return nullptr;
 }
 
@@ -86,11 +88,68 @@ void Vcpu::take_over()
 			truth.write(unknown, 0);
 		perfmon.reset();
 		bts.reset();
+		stores_branches = false;
 		watch(0);
 	}
 	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
 		spurious_at = totals[0].instructions + totals[1].instructions + settings.faults.spurious_pmi;
 	rearm();
+	review_needs();
+}
+
+// --- what translated blocks have to do -----------------------------------------------------
+
+/* While it traces; user instructions are then counted beside the truth. */
+unsigned Vcpu::tracing_needs() const
+{
+	return flow_instrumentation |
+	       (machine.hardware.pmu && !machine.truth.empty() ? count_instrumentation : no_instrumentation);
+}
+
+unsigned Vcpu::needs_now() const
+{
+	const x86::Faults &faults = settings.faults;
+	unsigned needs = no_instrumentation;
+	if (pt.is_switched_on())
+		needs |= tracing_needs();
+	if (bts.watches(0) || bts.watches(3))
+		needs |= flow_instrumentation;
+	if (machine.hardware.pmu &&
+		(perfmon.counting() || faults.late_pmi || faults.doubled_pmi || faults.spurious_pmi))
+		needs |= count_instrumentation;
+	return needs;
+}
+
+/* After a change of what is traced or counted. */
+void Vcpu::review_needs()
+{
+	const unsigned needs = needs_now();
+	needed = needs;
+	if (needs)
+		machine.enough_since = 0;
+	if (needs & ~machine.instrumentation.load())
+		machine.translate_anew();
+}
+
+/*
+ * Before a register is written that takes effect with the next instruction: blocks have to be translated for it by then. If they are not the
+ * instruction is begun again, until they are.
+ */
+void Vcpu::require(unsigned instrumentation, const Site &site)
+{
+	if (!(instrumentation & ~machine.instrumentation.load()))
+		return;
+	needed |= instrumentation;
+	machine.translate_anew();
+	uncount(*site.block, site.index);
+	hot->position = 0;
+	qemu_plugin_set_pc(block_pc + site.offset);
+}
+
+void Vcpu::instrumentation_changed()
+{
+	if (!(machine.instrumentation & (flow_instrumentation | count_instrumentation)))
+		hot->position = 0;
 }
 
 /*
@@ -109,7 +168,38 @@ Place Vcpu::state()
 
 void Vcpu::enter(const Block &block)
 {
-	tracker.enter(block, hot().position & Hot::finished, [this] { return registers[Reg::rip]; });
+	const unsigned n = side(block.level);
+	if (hot->gate[n] >> Hot::instruction_shift >= gates[n].due)
+		settle();
+	if (gates[n].watched)
+		follow(block);
+}
+
+void Vcpu::follow(const Block &block)
+{
+	const bool finished = hot->position & Hot::finished;
+	const auto read_pc = [this] {
+		return registers[Reg::rip];
+	};
+	const auto tell = [this](const Transfer &transfer) {
+		pt.plain_transfer(transfer);
+		if (transfer.taken)
+			truth.write(transfer.from, transfer.to.pc);
+	};
+	hot->position = reinterpret_cast<std::uint64_t>(&block);
+	if (pt.is_plain() && !stores_branches &&
+		tracker.step(block, finished, read_pc, tell, [this] { return pt.return_address(); })) {
+		if (++unseen % x86::pt::PtUnit::dozen)
+			return;
+		pt.arrive_by_the_dozen(tracker.here());
+		if (pt.enabled())
+			return;
+		truth.write(unknown, 0);
+	} else {
+		tracker.enter(block, finished, read_pc);
+		if (pt.enabled() && gates[0].watched && gates[1].watched)
+			return;
+	}
 	watch(block.level);
 }
 
@@ -126,11 +216,11 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		faulting = false;
 		registers.set(Reg::rcx, faulting_rcx);
 	}
-	const bool finished = hot().position & Hot::finished;
-	hot().position = 0;
+	const bool finished = hot->position & Hot::finished;
+	hot->position = 0;
 	if (!tracker.active())
 		return;
-	counts.discontinuities++;
+	counted.discontinuities++;
 	Place handler = state();
 	handler.pc = to;
 	tracker.discontinuity(from, handler, finished);
@@ -139,8 +229,9 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 
 void Vcpu::keep_block()
 {
+	find_hot();
 	tracker.keep_block();
-	std::uint64_t &position = hot().position;
+	std::uint64_t &position = hot->position;
 	if (const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished); block && block != &kept) {
 		kept = *block;
 		position = reinterpret_cast<std::uint64_t>(&kept) | (position & Hot::finished);
@@ -153,12 +244,21 @@ void Vcpu::keep_block()
  */
 void Vcpu::watch(std::uint8_t level)
 {
-	Hot &entry = hot();
 	const bool here = watches(level);
-	entry.watch_user = here || watches(3);
-	entry.watch_kernel = here || watches(0);
+	const bool watched[] = {here || watches(0), here || watches(3)};
+	for (const unsigned n : {0u, 1u})
+		if (watched[n] != gates[n].watched)
+			set_gate(n, watched[n]);
 	if (!here)
 		tracker.forget();
+}
+
+void Vcpu::set_gate(unsigned n, bool watched)
+{
+	Gate &gate = gates[n];
+	const std::uint64_t base = Hot::limit + Hot::no_branches - (watched ? 0 : allowance << Hot::instruction_shift);
+	hot->gate[n] += base - gate.base;
+	gate = {base, (base >> Hot::instruction_shift) + allowance, watched};
 }
 
 void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to)
@@ -219,13 +319,10 @@ void Vcpu::arrive(const Place &here)
 void Vcpu::uncount(const Block &block, std::size_t from)
 {
 	const std::size_t size = block.sizes.size();
-	if (from >= size)
+	if (from >= size || !counts())
 		return;
-	Hot &entry = hot();
-	counts.taken_back += size - from;
-	(block.level == 0 ? entry.instructions_kernel : entry.instructions_user) -= size - from;
-	if (is_branch(block.kind))
-		(block.level == 0 ? entry.branches_kernel : entry.branches_user)--;
+	counted.taken_back += size - from;
+	hot->gate[side(block.level)] -= (size - from) * Hot::instruction + is_branch(block.kind);
 }
 
 /*
@@ -234,7 +331,7 @@ void Vcpu::uncount(const Block &block, std::size_t from)
  */
 void Vcpu::uncount_fault(std::uint64_t from)
 {
-	const std::uint64_t position = hot().position;
+	const std::uint64_t position = hot->position;
 	const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished);
 	if (!block)
 		return;
@@ -270,13 +367,12 @@ std::uint64_t Vcpu::total(x86::Event event, bool kernel)
 /* Brings the totals up to date. */
 void Vcpu::collect()
 {
-	Hot &entry = hot();
-	totals[0].instructions += entry.instructions_kernel - armed;
-	totals[1].instructions += entry.instructions_user - armed;
-	totals[0].branches += entry.branches_kernel;
-	totals[1].branches += entry.branches_user;
-	entry.instructions_kernel = entry.instructions_user = armed;
-	entry.branches_kernel = entry.branches_user = 0;
+	for (const unsigned n : {0u, 1u}) {
+		const std::uint64_t base = gates[n].base, word = hot->gate[n];
+		totals[n].instructions += (word >> Hot::instruction_shift) - (base >> Hot::instruction_shift);
+		totals[n].branches += word % Hot::instruction - base % Hot::instruction;
+		hot->gate[n] = base;
+	}
 	pass_time();
 }
 
@@ -299,8 +395,9 @@ void Vcpu::pass_time()
 /* Half of what may pass for each level: both run. */
 void Vcpu::rearm()
 {
-	armed = Hot::limit - (std::min(perfmon.budget(), until_injection()) + 1) / 2;
-	hot().instructions_kernel = hot().instructions_user = armed;
+	allowance = (std::min({perfmon.budget(), until_injection(), Hot::most_instructions}) + 1) / 2;
+	for (const unsigned n : {0u, 1u})
+		set_gate(n, gates[n].watched);
 }
 
 void Vcpu::settle()
@@ -316,9 +413,9 @@ void Vcpu::settle()
 
 void Vcpu::performance_interrupt()
 {
-	counts.pmi_asked++;
+	counted.pmi_asked++;
 	const x86::Faults &faults = settings.faults;
-	if (faults.lost_pmi && counts.pmi_asked % faults.lost_pmi == 0)
+	if (faults.lost_pmi && counted.pmi_asked % faults.lost_pmi == 0)
 		return;
 	if (!faults.late_pmi && !faults.doubled_pmi)
 		return deliver();
@@ -330,7 +427,7 @@ void Vcpu::performance_interrupt()
 		deliver();
 	/* While the handler of the first runs: two at once would be one NMI. */
 	constexpr std::uint64_t within_handler = 200;
-	if (faults.doubled_pmi && counts.pmi_asked % faults.doubled_pmi == 0)
+	if (faults.doubled_pmi && counted.pmi_asked % faults.doubled_pmi == 0)
 		doubled_at = now + faults.late_pmi + within_handler;
 	rearm();
 }
@@ -344,7 +441,7 @@ void Vcpu::inject()
 	}
 	if (doubled_at && now >= doubled_at) {
 		doubled_at = 0;
-		counts.pmi_doubled += apic.repeat();
+		counted.pmi_doubled += apic.repeat();
 	}
 	if (settings.faults.spurious_pmi && now >= spurious_at) {
 		spurious_at = now + settings.faults.spurious_pmi;
@@ -486,24 +583,34 @@ void Vcpu::wrmsr(const Site &site)
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
 		if (pt.write_faults(msr, value))
 			return fault();
+		if (pt.switches_on(msr, value))
+			require(tracing_needs(), site);
 		const bool was = pt.enabled(), was_on = pt.is_on(3);
 		pt.write(msr, value);
 		if (was && !pt.enabled())
 			truth.write(unknown, 0);
 		count_traced(was_on);
 		watch(0);
+		review_needs();
 	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+		if (perfmon.counts_after(msr, value))
+			require(count_instrumentation, site);
 		uncount(*site.block, site.index + 1);
 		collect();
 		if (perfmon.write(msr, value))
 			performance_interrupt();
 		rearm();
+		review_needs();
 		jump_behind(site);
 	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
 		if (bts.write_faults(msr, value))
 			return fault();
+		if (x86::Bts::switches_on(msr, value))
+			require(flow_instrumentation, site);
 		bts.write(msr, value);
+		stores_branches = bts.watches(0) || bts.watches(3);
 		watch(0);
+		review_needs();
 	} else {
 		return;
 	}
@@ -513,7 +620,7 @@ void Vcpu::wrmsr(const Site &site)
 /* Lets QEMU raise the fault, by an access that it refuses; the guest's RCX comes back before its handler runs. */
 void Vcpu::fault()
 {
-	counts.faults++;
+	counted.faults++;
 	faulting = true;
 	faulting_rcx = registers[Reg::rcx];
 	registers.set(Reg::rcx, msr_that_faults);
@@ -521,7 +628,10 @@ void Vcpu::fault()
 
 void Vcpu::rdtsc(const Site &site)
 {
-	set_edx_eax(machine.clock->tsc());
+	const std::uint64_t tsc = machine.clock->tsc();
+	if (machine.instrumentation.load(std::memory_order_relaxed) & ~needed.load(std::memory_order_relaxed))
+		machine.consider_less(tsc);
+	set_edx_eax(tsc);
 	if (site.instruction.special == x86::Special::rdtscp)
 		registers.set(Reg::rcx, tsc_aux);
 	skip(site);
@@ -651,10 +761,10 @@ std::string Vcpu::statistics() const
 		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64
 		" masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64
 		" unmapped %" PRIu64 "\n",
-		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counts.discontinuities, trace.starts,
-		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counts.pmi,
-		counts.pmi_doubled, counts.pmi_masked, counts.faults, counts.taken_back, store.records, store.dropped,
-		store.unmapped);
+		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities, trace.starts,
+		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counted.pmi,
+		counted.pmi_doubled, counted.pmi_masked, counted.faults, counted.taken_back, store.records,
+		store.dropped, store.unmapped);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

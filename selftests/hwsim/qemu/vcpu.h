@@ -6,6 +6,7 @@
 #ifndef HWSIM_QEMU_VCPU_H
 #define HWSIM_QEMU_VCPU_H
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -27,19 +28,28 @@ namespace hwsim::qemu
 
 /* What inline code of translated blocks reads and writes; an entry of the scoreboard. */
 struct Hot {
-	std::uint64_t watch_user; /* blocks of this level are to call us */
-	std::uint64_t watch_kernel;
+	/*
+	 * For the kernel and for programs; a block calls us when the word of its level is "limit" or more. Levels that are
+	 * watched are there always. Where instructions are counted, each block adds its own, times "instruction", and 1 if it
+	 * ends in a branch; it calls us when so much has come together that somebody has to look.
+	 */
+	std::uint64_t gate[2];
 	/* The block that runs (or ran last), with "finished" set once its last instruction has begun; or 0. */
 	std::uint64_t position;
-	/* Counted up to "limit" by each block for its level, so that reaching the limit calls us. */
-	std::uint64_t instructions_user;
-	std::uint64_t instructions_kernel;
-	std::uint64_t branches_user;
-	std::uint64_t branches_kernel;
 
 	static constexpr std::uint64_t finished = 1;
+	static constexpr unsigned instruction_shift = 24;
+	static constexpr std::uint64_t instruction = std::uint64_t{1} << instruction_shift;
 	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
+	/* Branches start here, because some are taken back, and have room for those of so many instructions. */
+	static constexpr std::uint64_t no_branches = instruction / 2, most_instructions = instruction / 4;
 };
+
+/*
+ * What translated blocks do for us beside the instructions that we carry out. Blocks belong to all vCPUs, so they do what any of them
+ * needs; while nobody traces and nobody counts they are as QEMU makes them.
+ */
+enum Instrumentation : unsigned { no_instrumentation = 0, flow_instrumentation = 1, count_instrumentation = 2 };
 
 /* The machine that all vCPUs belong to. */
 struct Machine {
@@ -51,6 +61,12 @@ struct Machine {
 	bool blocks = false; /* a log of the blocks of programs, beside the truth */
 	std::string truth;   /* prefixes of files; none if empty */
 	std::string raw;
+	/* What blocks do now; and a call to have them made anew, as all vCPUs need them then. */
+	std::atomic<unsigned> instrumentation{no_instrumentation};
+	void (*translate_anew)() = nullptr;
+	/* Blocks do more than this vCPU needs: perhaps more than any has needed for long. Since when, or 0: */
+	std::atomic<std::uint64_t> enough_since{0};
+	void (*consider_less)(std::uint64_t tsc) = nullptr;
 };
 
 /* An instruction that we carry out, in a block. */
@@ -65,14 +81,16 @@ struct Site {
 class Vcpu final : FlowListener, x86::pt::Processor, x86::EventSource
 {
 public:
-	Vcpu(unsigned index, const Machine &machine);
+	Vcpu(unsigned index, Machine &machine);
 	/* In the vCPU's init callback; a sentence if it cannot work. */
 	const char *init();
 
 	/* Privilege level and execution mode of what is about to run, for the translator. */
 	Place state();
 
+	/* A block begins: one that counts, one that does not. */
 	void enter(const Block &block);
+	void follow(const Block &block);
 	/* A block of a program begins: for a log that neither the tracker nor the trace unit's filters have to do with. */
 	void log_block(const Block &block)
 	{
@@ -80,13 +98,15 @@ public:
 			blocks.write(registers[Reg::rip], block.length);
 	}
 	void discontinuity(std::uint64_t from, std::uint64_t to);
-	/* All blocks are about to be freed. */
+	/* All blocks are about to be freed, and the scoreboard may have moved. */
 	void keep_block();
+	/* What this vCPU needs of translated blocks; asked by any thread. */
+	unsigned needs() const { return needed.load(); }
+	/* All vCPUs are stopped, and blocks do other things from here on. */
+	void instrumentation_changed();
 
 	/* The first instruction of the machine, again: the other processors learn it when they next look. */
 	void reset();
-	/* The instruction budget is used up. */
-	void spent() { settle(); }
 	/* Sleeps in HLT, where no cycles pass. */
 	void idle() { pass_time(); }
 	void resume() { cycles_at = machine.clock->tsc(); }
@@ -119,12 +139,19 @@ private:
 	void filter_edge(std::uint64_t from, std::uint64_t to) override { truth.write(from, to); }
 	void lost() override { truth.write(loss, 0); }
 
-	Hot &hot() const { return *static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
+	void find_hot() { hot = static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
+	static unsigned side(std::uint8_t level) { return level == 0 ? 0 : 1; }
 	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
 	void watch(std::uint8_t level);
+	void set_gate(unsigned side, bool watched);
+	bool counts() const { return machine.instrumentation.load(std::memory_order_relaxed) & count_instrumentation; }
+	unsigned needs_now() const;
+	unsigned tracing_needs() const;
+	void require(unsigned instrumentation, const Site &site);
+	void review_needs();
 	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
 	void performance_interrupt();
-	void deliver() { (apic.performance_interrupt() ? counts.pmi : counts.pmi_masked)++; }
+	void deliver() { (apic.performance_interrupt() ? counted.pmi : counted.pmi_masked)++; }
 	/* Counting */
 	std::uint64_t total(x86::Event event, bool kernel) override;
 	void uncount(const Block &block, std::size_t from);
@@ -144,7 +171,7 @@ private:
 	}
 	[[noreturn]] void jump_behind(const Site &site)
 	{
-		hot().position = 0;
+		hot->position = 0;
 		qemu_plugin_set_pc(block_pc + site.offset + site.size);
 	}
 	void cpuid(const Site &site);
@@ -165,7 +192,7 @@ private:
 	void set_edx_eax(std::uint64_t value);
 
 	const unsigned index;
-	const Machine &machine;
+	Machine &machine;
 	/* What the machine's control said last. */
 	unsigned version = machine.control->version();
 	x86::Settings settings = machine.control->settings();
@@ -175,19 +202,29 @@ private:
 	x86::Perfmon perfmon{*machine.profile, *this};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults};
 	x86::Bts bts{memory};
+	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};
+	unsigned unseen = 0; /* arrivals that the trace unit was not told of */
 	TruthWriter truth;
 	TruthWriter bts_truth;
 	TruthWriter blocks;
 	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
 
+	Hot *hot = nullptr; /* ours */
+	/* By level, kernel first: the word of Hot when nothing has been counted since collect(), and the count that is due. */
+	struct Gate {
+		std::uint64_t base = 0, due = 0;
+		bool watched = false;
+	} gates[2];
+	std::uint64_t allowance = 0; /* instructions of a level that may pass unseen */
+	std::atomic<unsigned> needed{no_instrumentation};
+
 	Block kept; /* the one it was in when all were freed */
 
-	/* What has happened at the levels, kernel first; the words of Hot hold what has been added since "armed". */
+	/* What has happened at the levels, kernel first; the gates hold what came later. */
 	struct Totals {
 		std::uint64_t instructions = 0, branches = 0, cycles = 0;
 	} totals[2];
-	std::uint64_t armed = 0;
 	/* User instructions that the counters saw while programs were traced: of the present log, and when TraceEn was set. */
 	std::uint64_t traced = 0, traced_from = 0;
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
@@ -208,7 +245,7 @@ private:
 	struct {
 		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,
 			      discontinuities = 0;
-	} counts;
+	} counted;
 };
 
 } // namespace hwsim::qemu

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the flow tracker makes of blocks, in a machine that runs by script. */
+#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <deque>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -169,4 +172,140 @@ TEST_CASE("blocks may be freed while one is running")
 	machine.blocks.clear();
 	machine.enter(block(0x1014, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1002 1014"});
+}
+
+/* Blocks one behind the other, in a page that is mapped at two addresses; which runs next is drawn. */
+class RandomProgram
+{
+public:
+	explicit RandomProgram(unsigned seed) : random(seed)
+	{
+		constexpr Branch kinds[] = {Branch::none, Branch::conditional, Branch::jump, Branch::call, Branch::ret,
+			Branch::indirect_call, Branch::indirect_jump, Branch::far};
+		std::uint64_t at = first;
+		for (unsigned i = 0; i < size; i++) {
+			const Branch kind = i + 1 == size ? Branch::far : kinds[below(std::size(kinds))];
+			blocks.push_back(block(at, 1 + below(5), kind));
+			at += blocks.back().length;
+		}
+		for (Block &one : blocks) {
+			const std::uint64_t target = blocks[below(size)].address;
+			one.displacement = static_cast<std::int64_t>(target - one.address - one.length);
+			one.level = below(8) ? 3 : 0;
+		}
+		pc = first;
+	}
+	const Block &here() const { return blocks[index_of(pc)]; }
+	/* Where the block before had to return to, if it was to return. */
+	std::uint64_t return_address() const { return expected; }
+	unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
+
+	/* Where the present block leads. */
+	void advance()
+	{
+		const Block &block = here();
+		expected = calls.empty() ? 0 : calls.back();
+		const std::uint64_t end = pc + block.length,
+				    target = end + static_cast<std::uint64_t>(block.displacement);
+		switch (block.kind) {
+		case Branch::none:
+			pc = end;
+			break;
+		case Branch::conditional:
+			pc = below(2) ? end : target;
+			break;
+		case Branch::call:
+			calls.push_back(end);
+			pc = target;
+			break;
+		case Branch::jump:
+			pc = target;
+			break;
+		case Branch::ret:
+			leave();
+			break;
+		case Branch::indirect_call:
+			calls.push_back(end);
+			pc = anywhere();
+			break;
+		default:
+			pc = anywhere();
+			break;
+		}
+	}
+	/* Anything but the first instruction of the block of "that" in the other mapping, which FlowTracker::step() may confuse. */
+	std::uint64_t anywhere(std::uint64_t that = 0)
+	{
+		std::uint64_t to;
+		do
+			to = blocks[below(size)].address + mapping * below(2);
+		while ((to ^ that) == mapping);
+		return to;
+	}
+
+	std::uint64_t pc;
+
+private:
+	static constexpr unsigned size = 16;
+	static constexpr std::uint64_t first = 0x10000, mapping = 0x1000;
+
+	unsigned index_of(std::uint64_t address) const
+	{
+		unsigned i = 0;
+		while ((blocks[i].address ^ address) & 0xfff)
+			i++;
+		return i;
+	}
+	/* RET goes back to the last call, mostly. */
+	void leave()
+	{
+		pc = expected && below(4) ? expected : anywhere(expected);
+		if (!calls.empty())
+			calls.pop_back();
+	}
+
+	std::minstd_rand random;
+	std::vector<Block> blocks;
+	std::vector<std::uint64_t> calls;
+	std::uint64_t expected = 0;
+};
+
+TEST_CASE("the fast way tells what the slow way tells")
+{
+	std::size_t fast = 0, blocks = 0, reads = 0;
+	for (unsigned round = 0; round < 50; round++) {
+		Machine slow, quick;
+		RandomProgram program(Catch::getSeed() + round);
+		bool finished = false;
+		for (unsigned n = 0; n < 2000; n++, blocks++) {
+			const Block &here = program.here();
+			const auto read_pc = [&program, &reads] {
+				reads++;
+				return program.pc;
+			};
+			slow.tracker.enter(here, finished, [&program] { return program.pc; });
+			if (quick.tracker.step(
+				    here, finished, read_pc,
+				    [&quick](const Transfer &t) { quick.recorder.transfer(t); },
+				    [&program] { return program.return_address(); }))
+				fast++;
+			else
+				quick.tracker.enter(here, finished, read_pc);
+			finished = is_branch(here.kind);
+			program.advance();
+			if (!program.below(50)) {
+				const std::uint64_t handler = program.anywhere();
+				for (Machine *machine : {&slow, &quick})
+					machine->tracker.discontinuity(program.pc, {handler, 0, 0}, finished);
+				program.pc = handler;
+				finished = false;
+			}
+		}
+		const auto [one, other] = std::ranges::mismatch(slow.recorder.said, quick.recorder.said);
+		CHECK((one == slow.recorder.said.end() ? "" : *one) ==
+			(other == quick.recorder.said.end() ? "" : *other));
+		CHECK(slow.tracker.statistics().impossible == quick.tracker.statistics().impossible);
+	}
+	CHECK(fast > blocks / 2);
+	CHECK(reads < blocks / 2);
 }

@@ -145,3 +145,25 @@ TEST_CASE("counter registers are as many and as wide as enumerated")
 	m.set(fixed0, ~std::uint64_t{0});
 	CHECK(m.perfmon.read(fixed0) == 0xffff'ffff'ffff);
 }
+
+TEST_CASE("whether a write makes a counter count is known before it")
+{
+	Machine m;
+	CHECK_FALSE(m.perfmon.counting());
+	CHECK_FALSE(m.perfmon.counts_after(select0, 0xc0 | user | enable));
+	m.set(select0, 0xc0 | user | enable);
+	CHECK_FALSE(m.perfmon.counting());
+	CHECK(m.perfmon.counts_after(control, 1));
+	CHECK_FALSE(m.perfmon.counts_after(control, 2));
+	m.set(control, 1);
+	CHECK(m.perfmon.counting());
+	CHECK_FALSE(m.perfmon.counts_after(select0, 0xc0 | user));
+	/* Of no event that there is, and at no level. */
+	m.set(select0, 0x2e | user | enable);
+	CHECK_FALSE(m.perfmon.counting());
+	m.set(select0, 0xc0 | enable);
+	CHECK_FALSE(m.perfmon.counting());
+	CHECK_FALSE(m.perfmon.counts_after(fixed_control, 3));
+	m.set(control, std::uint64_t{1} << 32);
+	CHECK(m.perfmon.counts_after(fixed_control, 3));
+}

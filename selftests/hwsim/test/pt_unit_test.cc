@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The trace unit from register writes and program flow to bytes in memory, read back by libipt. */
+#include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <random>
 #include <sstream>
 
 #include "../x86/pt_unit.h"
@@ -421,4 +423,68 @@ TEST_CASE("faults are named, and have a number")
 	CHECK_FALSE(faults.set("gp"));
 	CHECK_FALSE(faults.set("gp:x"));
 	CHECK_FALSE(faults.set("no:1"));
+}
+
+TEST_CASE("branches told by the dozen make the packets of branches told one by one")
+{
+	Machine one, dozen;
+	std::minstd_rand random(Catch::getSeed());
+	constexpr Branch kinds[] = {Branch::conditional, Branch::jump, Branch::call, Branch::ret, Branch::indirect_call,
+		Branch::indirect_jump};
+	for (Machine *m : {&one, &dozen}) {
+		m->start(ctl::user | ctl::mtc_en | ctl::tsc_en);
+		m->unit.arrive(user(0x401000));
+	}
+	REQUIRE(dozen.unit.is_plain());
+	std::vector<std::uint64_t> calls;
+	std::uint64_t at = 0x401000;
+	/* Fewer bytes than make a PSB or a flush, whose place may differ by a dozen. */
+	for (unsigned n = 1; n < 6 * PtUnit::dozen; n++) {
+		const Branch kind = kinds[random() % std::size(kinds)];
+		const bool taken = kind != Branch::conditional || random() % 2;
+		std::uint64_t to = taken ? 0x401000 + random() % 1000 : at + 2;
+		if (kind == Branch::ret && !calls.empty() && random() % 4) {
+			to = calls.back();
+			calls.pop_back();
+		}
+		if (kind == Branch::call || kind == Branch::indirect_call)
+			calls.push_back(at + 2);
+		one.branch(kind, at, user(to), taken);
+		dozen.unit.plain_transfer({kind, taken, at, at + 2, 3, user(to)});
+		if (n % PtUnit::dozen == 0)
+			dozen.unit.arrive_by_the_dozen(user(to));
+		at = to;
+	}
+	CHECK(one.said() == dozen.said());
+}
+
+TEST_CASE("branches are told one by one where a filter, an event or a fault looks at them")
+{
+	const auto plain = [](std::uint64_t more, const Faults &faults = {}) {
+		Machine m(faults, "alderlake-n");
+		m.unit.write(msr::addr0_a, 0x401000);
+		m.unit.write(msr::addr0_a + 1, 0x402000);
+		m.unit.write(msr::cr3_match, 0x5000);
+		m.start(ctl::user | more);
+		m.unit.arrive(user(0x401000));
+		return m.unit.is_plain();
+	};
+	CHECK(plain(0));
+	CHECK_FALSE(plain(ctl::cr3_filter));
+	CHECK_FALSE(plain(ctl::event_en));
+	CHECK_FALSE(plain(std::uint64_t{range_filter} << ctl::addr_cfg(0).shift));
+	Faults overflow;
+	overflow.overflow = 8000;
+	CHECK_FALSE(plain(0, overflow));
+}
+
+TEST_CASE("a unit that is told to fault looks at every branch from then on")
+{
+	Machine m;
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	Faults faults;
+	faults.overflow = 8000;
+	m.unit.set_faults(faults);
+	CHECK_FALSE(m.unit.is_plain());
 }

@@ -2,8 +2,9 @@
 /*
  * hwsim-decode: a raw trace of a static program, instruction by instruction through libipt: a second opinion beside perf.
  *
- *   hwsim-decode RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
+ *   hwsim-decode [--code KCORE] RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
  *
+ * KCORE is a copy of the kernel's code, as "perf record --kcore" makes it.
  * Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches as hwsim-compare reads them; counts go to standard error.
  * With a log of executed blocks (blocks=on) every instruction has to be in it. Exit status 0: no errors.
  */
@@ -36,25 +37,29 @@ Bytes read_file(const std::string &path)
 
 using Image = std::unique_ptr<pt_image, void (*)(pt_image *)>;
 
-/* The code of a program that is loaded where its ELF file says. */
-Image load(const std::string &path)
+/* The code of a file that is loaded where its ELF headers say. */
+void load(pt_image *image, const std::string &path)
 {
-	const Bytes file = read_file(path);
-	const auto *header = reinterpret_cast<const Elf64_Ehdr *>(file.data());
-	const auto *segments = reinterpret_cast<const Elf64_Phdr *>(file.data() + header->e_phoff);
-	Image image(pt_image_alloc(path.c_str()), pt_image_free);
-	for (int i = 0; i < header->e_phnum; i++)
-		if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X))
-			pt_image_add_file(image.get(), path.c_str(), segments[i].p_offset, segments[i].p_filesz,
-				nullptr, segments[i].p_vaddr);
-	return image;
+	std::ifstream file(path, std::ios::binary);
+	Elf64_Ehdr header;
+	if (!file.read(reinterpret_cast<char *>(&header), sizeof header))
+		throw std::runtime_error("cannot read " + path);
+	std::vector<Elf64_Phdr> segments(header.e_phnum);
+	file.seekg(static_cast<std::streamoff>(header.e_phoff));
+	if (!file.read(reinterpret_cast<char *>(segments.data()),
+		    static_cast<std::streamsize>(segments.size() * sizeof segments[0])))
+		throw std::runtime_error("no segments in " + path);
+	for (const Elf64_Phdr &segment : segments)
+		if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
+			pt_image_add_file(
+				image, path.c_str(), segment.p_offset, segment.p_filesz, nullptr, segment.p_vaddr);
 }
 
 class Decoder
 {
 public:
-	Decoder(unsigned of, Bytes &trace, pt_image *image, hwsim::BlockWalk *executed)
-		: cpu(of), blocks(executed), decoder(nullptr, pt_insn_free_decoder)
+	Decoder(unsigned of, Bytes &trace, pt_image *image, bool kernel, hwsim::BlockWalk *executed)
+		: cpu(of), of_kernel(kernel), blocks(executed), decoder(nullptr, pt_insn_free_decoder)
 	{
 		pt_config config;
 		pt_config_init(&config);
@@ -70,8 +75,12 @@ public:
 		int status;
 		while ((status = pt_insn_sync_forward(decoder.get())) >= 0) {
 			status = walk(status);
-			if (status == -pte_eos)
+			if (status == -pte_eos) {
+				/* The kernel's own ends by a WRMSR, which libipt does not take for an end. */
+				if (of_kernel && flowing)
+					branch(last.ip, 0);
 				break;
+			}
 			errors++;
 			std::uint64_t offset = 0;
 			pt_insn_get_offset(decoder.get(), &offset);
@@ -178,6 +187,7 @@ private:
 	}
 
 	unsigned cpu;
+	bool of_kernel;
 	hwsim::BlockWalk *blocks;
 	std::unique_ptr<pt_insn_decoder, void (*)(pt_insn_decoder *)> decoder;
 	pt_insn last{};
@@ -185,10 +195,12 @@ private:
 	std::size_t instructions = 0, branches = 0;
 };
 
-int run(const std::string &prefix, const std::string &program, const std::string &log)
+int run(const std::string &prefix, const std::vector<std::string> &code, const std::string &log)
 {
 	std::size_t errors = 0;
-	const Image image = load(program);
+	const Image image(pt_image_alloc(nullptr), pt_image_free);
+	for (const std::string &path : code)
+		load(image.get(), path);
 	for (unsigned cpu = 0;; cpu++) {
 		const std::string path = prefix + "." + std::to_string(cpu);
 		if (!std::ifstream(path))
@@ -199,7 +211,7 @@ int run(const std::string &prefix, const std::string &program, const std::string
 		const auto executed =
 			log.empty() ? std::vector<hwsim::Step>{} : hwsim::read_truth(log + "." + std::to_string(cpu));
 		hwsim::BlockWalk walk(executed);
-		Decoder decoder(cpu, trace, image.get(), log.empty() ? nullptr : &walk);
+		Decoder decoder(cpu, trace, image.get(), code.size() > 1, log.empty() ? nullptr : &walk);
 		decoder.run();
 		errors += decoder.errors;
 	}
@@ -210,12 +222,18 @@ int run(const std::string &prefix, const std::string &program, const std::string
 
 int main(int argc, char **argv)
 {
-	if (argc != 3 && argc != 4) {
-		std::cerr << "usage: hwsim-decode RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches\n";
+	std::vector<std::string> words(argv + 1, argv + argc), code;
+	if (words.size() > 2 && words[0] == "--code") {
+		code.push_back(words[1]);
+		words.erase(words.begin(), words.begin() + 2);
+	}
+	if (words.size() != 2 && words.size() != 3) {
+		std::cerr << "usage: hwsim-decode [--code KCORE] RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches\n";
 		return 2;
 	}
+	code.push_back(words[1]);
 	try {
-		return run(argv[1], argv[2], argc > 3 ? argv[3] : "");
+		return run(words[0], code, words.size() > 2 ? words[2] : "");
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-decode: " << error.what() << "\n";
 		return 2;

@@ -32,6 +32,10 @@ public:
 	void write(std::uint32_t msr, std::uint64_t value);
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
 
+	static bool switches_on(std::uint32_t msr, std::uint64_t value)
+	{
+		return msr == debugctl && (value & (tr | bts)) == (tr | bts);
+	}
 	/* Is this privilege level to be recorded? */
 	bool watches(std::uint8_t level) const
 	{

@@ -123,6 +123,27 @@ bool Perfmon::settle()
 	return interrupt;
 }
 
+bool Perfmon::counting() const
+{
+	const auto active = [](const Order &order) {
+		return order.event != Event::none && (order.kernel || order.user);
+	};
+	for (unsigned n = 0; n < profile.pmu.general; n++)
+		if (active(general_order(n)))
+			return true;
+	for (unsigned n = 0; n < profile.pmu.fixed; n++)
+		if (active(fixed_order(n)))
+			return true;
+	return false;
+}
+
+bool Perfmon::counts_after(std::uint32_t msr, std::uint64_t value) const
+{
+	Perfmon next = *this;
+	next.store(msr, value);
+	return next.counting();
+}
+
 /* After a change of what is counted: from here on, of the new. */
 void Perfmon::restart()
 {

@@ -43,6 +43,10 @@ public:
 
 	/* Brings the counters up to date. True if one overflowed that asks for an interrupt. */
 	[[nodiscard]] bool settle();
+	/* Does any counter count? */
+	bool counting() const;
+	/* Will one, after this write? */
+	bool counts_after(std::uint32_t msr, std::uint64_t value) const;
 	/* Instructions that may pass before settle() has to be called again, if an overflow is not to be late. */
 	std::uint64_t budget() const;
 

@@ -93,37 +93,6 @@ void PacketStream::flush_tnt()
 	outcome_count = 0;
 }
 
-void PacketStream::conditional(bool taken)
-{
-	if (!with_tnt)
-		return;
-	outcomes = outcomes << 1 | (taken ? 1 : 0);
-	if (++outcome_count == long_tnt_bits)
-		flush_tnt();
-}
-
-void PacketStream::call(std::uint64_t return_address)
-{
-	returns[return_top++ % return_depth] = return_address;
-	return_count = std::min(return_count + 1, return_depth);
-}
-
-/*
- * A RET to the address that the matching CALL left is one TNT bit (SDM, "RET Compression"). All is forgotten at every RET that
- * is not compressed, so decoders that pop at every RET and decoders that pop at compressed ones only see the same stack.
- */
-void PacketStream::ret(std::uint64_t target)
-{
-	if (compress_ret && return_count && returns[(return_top - 1) % return_depth] == target) {
-		return_top--;
-		return_count--;
-		conditional(true);
-		return;
-	}
-	return_count = 0;
-	tip(target);
-}
-
 void PacketStream::enable(std::uint64_t ip, std::uint8_t mode_now)
 {
 	mode(mode_now);

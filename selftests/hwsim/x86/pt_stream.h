@@ -7,6 +7,7 @@
 #ifndef HWSIM_X86_PT_STREAM_H
 #define HWSIM_X86_PT_STREAM_H
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -37,11 +38,39 @@ public:
 	/* TraceEn was cleared: what is pending goes out. */
 	void stop() { flush_tnt(); }
 
-	void conditional(bool taken);
+	void conditional(bool taken)
+	{
+		if (!with_tnt)
+			return;
+		outcomes = outcomes << 1 | (taken ? 1 : 0);
+		if (++outcome_count == long_tnt_bits)
+			flush_tnt();
+	}
 	void tip(std::uint64_t ip) { put_ip(IpKind::tip, ip); }
 	void fup(std::uint64_t ip) { put_ip(IpKind::fup, ip); }
-	void call(std::uint64_t return_address);
-	void ret(std::uint64_t target);
+	void call(std::uint64_t return_address)
+	{
+		returns[return_top++ % return_depth] = return_address;
+		return_count = std::min(return_count + 1, return_depth);
+	}
+	/*
+	 * A RET to the address that the matching CALL left is one TNT bit (SDM, "RET Compression"). All is forgotten at every
+	 * RET that is not compressed, so decoders that pop at every RET and decoders that pop at compressed ones only see the
+	 * same stack.
+	 */
+	void ret(std::uint64_t target)
+	{
+		if (compress_ret && return_count && returns[(return_top - 1) % return_depth] == target) {
+			return_top--;
+			return_count--;
+			conditional(true);
+			return;
+		}
+		return_count = 0;
+		tip(target);
+	}
+	/* Where the last CALL that is remembered returns to, or 0. */
+	std::uint64_t return_address() const { return return_count ? returns[(return_top - 1) % return_depth] : 0; }
 	/* PacketEn goes up, and down with and without an address. */
 	void enable(std::uint64_t ip, std::uint8_t mode);
 	void disable();

@@ -32,6 +32,7 @@ void PtUnit::set_faults(const Faults &now)
 	if (now.topa_error != faults.topa_error)
 		next_error = now.topa_error ? bytes + now.topa_error : 0;
 	faults = now;
+	plain = false; /* until packets are enabled next */
 }
 
 // --- what is traced -------------------------------------------------------------------
@@ -109,6 +110,8 @@ void PtUnit::begin_packets(const Place &here)
 	if (registers.is_set(ctl::branch_en))
 		stream.enable(here.pc, exec_mode(here));
 	packet_en = true;
+	plain = registers.is_set(ctl::branch_en) && !registers.is_set(ctl::cr3_filter) &&
+		!registers.is_set(ctl::event_en) && !ranges && !faults.overflow && !faults.slow_flush;
 }
 
 void PtUnit::leave_filter(std::uint64_t ip)
@@ -168,12 +171,9 @@ void PtUnit::branch_packet(const Transfer &transfer)
 {
 	switch (transfer.kind) {
 	case Branch::conditional:
-		stream.conditional(transfer.taken);
-		break;
 	case Branch::call:
-		/* A call of the next instruction only fetches the IP, and no RET belongs to it. */
-		if (transfer.to.pc != transfer.next)
-			stream.call(transfer.next);
+	case Branch::ret:
+		plain_transfer(transfer);
 		break;
 	case Branch::indirect_call:
 		stream.tip(transfer.to.pc);
@@ -181,9 +181,6 @@ void PtUnit::branch_packet(const Transfer &transfer)
 		break;
 	case Branch::indirect_jump:
 		stream.tip(transfer.to.pc);
-		break;
-	case Branch::ret:
-		stream.ret(transfer.to.pc);
 		break;
 	case Branch::far:
 	case Branch::software_interrupt:
@@ -267,8 +264,10 @@ void PtUnit::arrive(const Place &here)
 	} else if (wanted) {
 		begin_packets(here);
 	}
-	if (++arrivals % arrivals_per_tick == 0)
+	if (++arrivals >= arrivals_per_tick) {
+		arrivals = 0;
 		stream.tick();
+	}
 	const auto usual = registers.capabilities.topa_multi ? flush_at : flush_at_single;
 	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : usual))
 		flush();

@@ -75,6 +75,11 @@ public:
 	std::uint64_t read(std::uint32_t msr);
 	void write(std::uint32_t msr, std::uint64_t value);
 
+	bool is_switched_on() const { return registers.is_set(ctl::trace_en); }
+	static bool switches_on(std::uint32_t msr, std::uint64_t value)
+	{
+		return msr == msr::ctl && (value & ctl::trace_en);
+	}
 	/* Are the blocks of this privilege level of any interest now? */
 	bool watches(std::uint8_t level) const;
 	/* Is this level to be traced by the control register? */
@@ -93,6 +98,37 @@ public:
 	void address_space(std::uint64_t pc) override;
 	void arrive(const Place &here) override;
 	void ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide);
+	/*
+	 * While nothing but branches matters within a level (no ranges, no CR3 filter, no event trace) and packets are enabled a
+	 * branch within it may be told so, and arrivals by the dozen.
+	 */
+	bool is_plain() const { return plain && packet_en; }
+	void plain_transfer(const Transfer &transfer)
+	{
+		switch (transfer.kind) {
+		case Branch::conditional:
+			stream.conditional(transfer.taken);
+			break;
+		case Branch::call:
+			/* A call of the next instruction only fetches the IP, and no RET belongs to it. */
+			if (transfer.to.pc != transfer.next)
+				stream.call(transfer.next);
+			break;
+		case Branch::ret:
+			stream.ret(transfer.to.pc);
+			break;
+		default:
+			branch_packet(transfer);
+			break;
+		}
+	}
+	std::uint64_t return_address() const { return stream.return_address(); }
+	static constexpr unsigned dozen = 32;
+	void arrive_by_the_dozen(const Place &here)
+	{
+		arrivals += dozen - 1;
+		arrive(here);
+	}
 
 	const Counts &statistics() const { return counts; }
 
@@ -103,7 +139,7 @@ private:
 	/* The most that slow-flush may let gather: what is said at once has to find room behind it. */
 	static constexpr std::size_t flush_at_most = 3072;
 	/* Reading the clock costs as much as a block. */
-	static constexpr unsigned arrivals_per_tick = 8;
+	static constexpr unsigned arrivals_per_tick = 32;
 
 	bool triggered() const
 	{
@@ -132,6 +168,7 @@ private:
 	bool packet_en = false;
 	bool output_closed = false; /* after STOP or an error, until TraceEn is set anew */
 	bool ranges = false;        /* any ADDRn_CFG in use */
+	bool plain = false;         /* see is_plain() */
 	bool filters = false;       /* any that FilterEn depends on */
 	std::uint64_t cr3 = 0;
 	std::uint64_t told_exit = 0;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A program that somebody wants to watch from its beginning, but not from exec on: where HWSIM_START names a pipe it waits until
+ * something is written there.
+ */
+#ifndef HWSIM_GUEST_START_H
+#define HWSIM_GUEST_START_H
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+inline void wait_for_start()
+{
+	const char *path = std::getenv("HWSIM_START");
+	if (!path)
+		return;
+	unsetenv("HWSIM_START");
+	const int file = open(path, O_RDONLY);
+	char byte;
+	if (file < 0 || read(file, &byte, 1) < 0)
+		_exit(2);
+	close(file);
+}
+
+#endif
