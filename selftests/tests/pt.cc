@@ -206,8 +206,8 @@ TEST_CASE(
 TEST_CASE("Where somebody else traces we are refused, and the log says why", "[pt][claim]")
 {
 	need_in_tree();
-	wait_until_free();
 	for (Target target : {Target::task(), Target::on_cpu(cpus() - 1)}) {
+		wait_until_free();
 		KernelLog log;
 		{
 			Event theirs = open_in_tree(target).value();
