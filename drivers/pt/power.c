@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reboot, kexec, panic: see power.h.  For a suspend the framework parks the last CPU's unit, and the
- * others go offline, which claim.c sees to.
+ * Reboot, kexec, panic: see power.h.  For a suspend the framework parks the last CPU's unit, and
+ * the others go offline, which claim.c sees to.
  *
  * A kernel that crashes into another one by kdump calls nobody: the new one lives in memory that no
  * table of ours names.

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "knob.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -396,6 +397,27 @@ TEST_CASE("What the unit reports as lost is flagged and counted", "[pt][regions]
 	const std::uint64_t more = std::stoull(attribute("errors/stopped")) - std::stoull(stopped);
 	CHECK(statistics()["gaps"] - gaps == more);
 	CHECK(tracer.tally.partial == more);
+}
+
+TEST_CASE("After a suspend the unit goes on, and the record says that something is missing", "[pt][suspend][.]")
+{
+	need_pt();
+	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
+	Knob level("/sys/power/pm_test", "core");
+	if (!delay || !level)
+		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
+	pin(0);
+	Tracer tracer(on_cpu(0, MiB));
+	tracer.enable();
+	churn(100);
+	write_small_file("/sys/power/state", "mem").value();
+	/* Much more than before. */
+	churn(200'000);
+	tracer.disable();
+	tracer.drain();
+	CHECK(tracer.tally.aux_bytes > 32 * KiB);
+	CHECK(tracer.tally.partial == 1);
+	CHECK(tracer.tally.truncated == 0);
 }
 
 TEST_CASE("Whatever the unit does, every byte is accounted for and every transaction ends", "[pt][hurt][.]")

@@ -54,15 +54,16 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
 }
 
 /*
- * Where both go on. Programs repeat themselves, so a few equal steps are found in many places: the place at which they agree for
- * longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
+ * Where both go on with "run" equal steps at least. Programs repeat themselves, so equal steps are found in many places: the place at
+ * which they agree for longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
+ * Nothing if there is no such place.
  */
-Difference resynchronize(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
+std::optional<Difference> find_agreement(
+	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
 {
-	const std::size_t window = rules.window, run = rules.run;
 	/* Enough to be sure; and bounds for programs that do the same for ever. */
 	constexpr std::size_t sure = 2000, most_places = 2000, most_starts = 32;
-	Difference best = {0, truth.size(), 0, decoded.size()};
+	std::optional<Difference> best;
 	std::size_t longest = 0, starts = 0;
 	std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
 	for (std::size_t i = 0; i < std::min(truth.size(), window); i++) {
@@ -88,6 +89,21 @@ Difference resynchronize(std::span<const Step> truth, std::span<const Step> deco
 		}
 	}
 	return best;
+}
+
+/*
+ * A recursive program has more places of a few equal steps than can be looked at, of which the right one may be the last: a long run is
+ * looked for first, wherever it begins within a few steps.
+ */
+Difference resynchronize(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
+{
+	constexpr std::size_t telling = 256;
+	const auto found = find_agreement(truth, decoded, rules.window, telling);
+	/* Where it begins later than at once something shorter may have come before. */
+	if (found && !found->decoded_size)
+		return *found;
+	return find_agreement(truth, decoded, rules.window, rules.run)
+		.value_or(Difference{0, truth.size(), 0, decoded.size()});
 }
 
 bool is_loss(const Step &step)

@@ -174,3 +174,35 @@ TEST_CASE("what stands before the first loss is held to the truth, whatever a de
 	late.push_back({loss, 0});
 	CHECK(compare(late, without(late, 1000, 1), rules).differences.size() == 1);
 }
+
+namespace
+{
+
+/* The branches of a function that calls itself twice. */
+void recursion(std::vector<Step> &steps, unsigned n)
+{
+	steps.push_back({0x1000, n < 2 ? 0x1010u : 0x1020u});
+	if (n >= 2) {
+		steps.push_back({0x1030, 0x1000});
+		recursion(steps, n - 1);
+		steps.push_back({0x1040, 0x1000});
+		recursion(steps, n - 2);
+	}
+	steps.push_back({0x1050, n % 2 ? 0x1034u : 0x1044u});
+}
+
+} // namespace
+
+TEST_CASE("a part of a recursion is found, though its beginning is everywhere")
+{
+	std::vector<Step> truth;
+	recursion(truth, 24);
+	const Rules rules = {.partial = true};
+	for (const std::size_t at : {10'000u, 135'321u, 260'003u, 377'777u}) {
+		const auto begin = truth.begin() + static_cast<std::ptrdiff_t>(at);
+		const std::vector<Step> decoded(begin, begin + 3000);
+		const Comparison result = compare(truth, decoded, rules);
+		CHECK(result.differences.empty());
+		CHECK(result.equal == 3000);
+	}
+}

@@ -488,3 +488,20 @@ TEST_CASE("a unit that is told to fault looks at every branch from then on")
 	m.unit.set_faults(faults);
 	CHECK_FALSE(m.unit.is_plain());
 }
+
+TEST_CASE("an output error is one loss, with the outcomes that no packet has told")
+{
+	Faults faults;
+	faults.topa_error = 1;
+	Machine m(faults);
+	m.start(ctl::user);
+	m.unit.arrive(user(0x401000));
+	for (unsigned n = 0; n < 2000; n++) {
+		m.unit.transfer({Branch::indirect_jump, true, 0x401000, 0x401002, 3, user(0x401100)});
+		m.unit.transfer({Branch::conditional, true, 0x401100, 0x401102, 3, user(0x401000)});
+		m.unit.arrive(user(0x401000));
+	}
+	CHECK(m.unit.statistics().errors == 1);
+	m.unit.write(msr::ctl, 0);
+	CHECK(m.losses == 1);
+}

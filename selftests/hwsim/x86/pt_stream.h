@@ -35,6 +35,14 @@ public:
 
 	/* TraceEn was set with this value of RTIT_CTL; "psb_bytes" is PacketByteCnt. */
 	void start(std::uint64_t ctl, std::uint32_t psb_bytes);
+	/* Output has ended: outcomes that no packet has told yet are lost. True if there were any. */
+	bool drop_outcomes()
+	{
+		const bool any = outcome_count;
+		outcome_count = 0;
+		outcomes = 0;
+		return any;
+	}
 	/* TraceEn was cleared: what is pending goes out. */
 	void stop() { flush_tnt(); }
 

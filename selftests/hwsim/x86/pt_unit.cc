@@ -385,8 +385,7 @@ void PtUnit::flush()
 	processor.trace_bytes(bytes.first(result.written));
 	counts.bytes += result.written;
 	counts.lost += bytes.size() - result.written;
-	if (result.written < bytes.size())
-		processor.lost();
+	const bool cut = result.written < bytes.size();
 	stream.taken();
 	registers.byte_count = stream.bytes_since_psb() & 0x1'ffff;
 	if (result.error || result.stopped) {
@@ -395,6 +394,10 @@ void PtUnit::flush()
 		counts.stops += result.stopped;
 		output_closed = true;
 		packet_en = false;
+		if (stream.drop_outcomes() || cut)
+			processor.lost();
+	} else if (cut) {
+		processor.lost();
 	}
 	if (result.interrupt) {
 		counts.interrupts++;
