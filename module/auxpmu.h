@@ -106,7 +106,7 @@ struct auxpmu_event {
 	void *private;
 
 	/* The framework's own. */
-	u64 serial;			/* of all events with these needs by descent, and of no others */
+	u64 serial;			/* of events with these needs by descent only */
 	bool arm_failed;		/* told by PARTIAL, and not armed since */
 };
 

@@ -126,29 +126,10 @@ bool is_marked(const Difference &difference, std::span<const Step> missing)
 	       difference.decoded_size <= most_invented;
 }
 
-/* Of the whole truth, what a decoder can be held to: all but the end of what stands before the first loss. */
-Comparison compare_until_loss(std::span<const Step> truth, std::span<const Step> decoded)
-{
-	Comparison result;
-	const auto before = static_cast<std::size_t>(std::ranges::find_if(truth, is_loss) - truth.begin());
-	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
-	result.truth = truth.size() - result.losses;
-	result.decoded = decoded.size();
-	result.equal = agreement(truth.first(before), decoded, before);
-	const std::size_t left = before - result.equal;
-	if (result.losses ? left > most_before : left || decoded.size() != result.equal)
-		result.differences.push_back({result.equal, left, result.equal, decoded.size() - result.equal});
-	else
-		result.missing = left;
-	return result;
-}
-
 } // namespace
 
 Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
-	if (rules.until_loss)
-		return compare_until_loss(truth, decoded);
 	Comparison result;
 	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
 	result.truth = truth.size() - result.losses;

@@ -36,11 +36,6 @@ struct Comparison {
 struct Rules {
 	/* The trace has parts of what happened only, as snapshots have: each has to be in the truth, in order. */
 	bool partial = false;
-	/*
-	 * Only what stands before the first loss is looked at. Where output stops in the middle of a packet and goes on with a
-	 * new trace, decoders take the beginning of that for the rest of the packet, and invent what they like from it.
-	 */
-	bool until_loss = false;
 	/* How far apart the two may be and still be brought together. */
 	std::size_t window = 1 << 20;
 	/* So many equal steps are agreement. */

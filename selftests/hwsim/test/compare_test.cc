@@ -150,31 +150,6 @@ TEST_CASE("the truth log is read as it was written")
 	CHECK_THROWS(read_truth(path));
 }
 
-TEST_CASE("what stands before the first loss is held to the truth, whatever a decoder makes of the rest")
-{
-	auto truth = program(50'000);
-	truth.insert(truth.begin() + 20'000, {loss, 0});
-	const Rules rules = {.until_loss = true};
-	/* All of what was before, and nonsense behind it. */
-	auto decoded = std::vector(truth.begin(), truth.begin() + 20'000);
-	const auto nonsense = program(500, 7);
-	decoded.insert(decoded.end(), nonsense.begin(), nonsense.end());
-	CHECK(compare(truth, decoded, rules).differences.empty());
-	CHECK(compare(truth, decoded, rules).equal >= 20'000);
-	/* What was lost is not there. */
-	const auto less = std::vector(truth.begin(), truth.begin() + 19'000);
-	CHECK(compare(truth, less, rules).differences.empty());
-	CHECK(compare(truth, less, rules).missing == 1000);
-	/* Without a loss nothing is excused, and a loss far ahead is no excuse either. */
-	const auto whole = program(50'000);
-	CHECK(compare(whole, whole, rules).differences.empty());
-	CHECK(compare(whole, without(whole, 40'000, 1), rules).differences.size() == 1);
-	CHECK(compare(whole, std::vector(whole.begin(), whole.end() - 1), rules).differences.size() == 1);
-	auto late = program(50'000);
-	late.push_back({loss, 0});
-	CHECK(compare(late, without(late, 1000, 1), rules).differences.size() == 1);
-}
-
 namespace
 {
 

@@ -2,10 +2,11 @@
 /*
  * hwsim-compare: the branches that a decoder found against the truth log.
  *
- *   hwsim-compare [--partial | --until-loss] [--bts] TRUTH-PREFIX < branches
+ *   hwsim-compare [--partial] [--bts] TRUTH-PREFIX < branches
  *
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
- * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --until-loss: what comes after the first marked loss is not looked at; --bts: the truth is what branch trace store had to record. Exit status 0: no differences, 1: differences, 2: nothing to compare.
+ * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --bts: the truth is what branch trace store had to
+ * record. Exit status 0: no differences, 1: differences, 2: nothing to compare.
  */
 #include <algorithm>
 #include <cstdio>
@@ -93,15 +94,13 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (argv[i] == std::string("--partial"))
 			rules.partial = true;
-		else if (argv[i] == std::string("--until-loss"))
-			rules.until_loss = true;
 		else if (argv[i] == std::string("--bts"))
 			which = ".bts";
 		else
 			prefix = argv[i];
 	}
 	if (prefix.empty()) {
-		std::cerr << "usage: hwsim-compare [--partial | --until-loss] [--bts] TRUTH-PREFIX < branches\n";
+		std::cerr << "usage: hwsim-compare [--partial] [--bts] TRUTH-PREFIX < branches\n";
 		return 2;
 	}
 	try {
