@@ -139,25 +139,32 @@ static unsigned int largest_order(const struct auxpmu_buffer *buffer, enum auxpm
 	return auxpmu_largest_order(buffer->pmu);
 }
 
-static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
+/* Map @nr_pages pages, of which @order says how they lie together. */
+static int map_pages(struct auxpmu_chunks *chunks, u32 nr_pages, auxpmu_order_fn order,
+		     const void *ctx)
 {
-	struct blocks blocks = { .pages = buffer->pages, .cap = largest_order(buffer, wish) };
-	struct auxpmu_chunks *chunks = &buffer->chunks;
 	bool alike;
 	u32 *first;
 	int ret;
 
 	chunks->nr_pages = nr_pages;
 	chunks->page_shift = PAGE_SHIFT;
-	ret = auxpmu_chunks_scan(chunks, piece_order, &blocks, &alike);
+	ret = auxpmu_chunks_scan(chunks, order, ctx, &alike);
 	if (ret || alike)
 		return ret;
 
 	first = kvmalloc_array(chunks->nr, sizeof(*first), GFP_KERNEL);
 	if (!first)
 		return -ENOMEM;
-	auxpmu_chunks_fill(chunks, first, piece_order, &blocks);
+	auxpmu_chunks_fill(chunks, first, order, ctx);
 	return 0;
+}
+
+static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
+{
+	struct blocks blocks = { .pages = buffer->pages, .cap = largest_order(buffer, wish) };
+
+	return map_pages(&buffer->chunks, nr_pages, piece_order, &blocks);
 }
 
 /* The order of the region that begins at @page. */
@@ -172,22 +179,7 @@ static unsigned int region_order(const void *ctx, u32 page)
 
 static int map_regions(struct auxpmu_buffer *buffer)
 {
-	struct auxpmu_chunks *regions = &buffer->regions;
-	bool alike;
-	u32 *first;
-	int ret;
-
-	regions->nr_pages = buffer->chunks.nr_pages;
-	regions->page_shift = PAGE_SHIFT;
-	ret = auxpmu_chunks_scan(regions, region_order, buffer, &alike);
-	if (ret || alike)
-		return ret;
-
-	first = kvmalloc_array(regions->nr, sizeof(*first), GFP_KERNEL);
-	if (!first)
-		return -ENOMEM;
-	auxpmu_chunks_fill(regions, first, region_order, buffer);
-	return 0;
+	return map_pages(&buffer->regions, buffer->chunks.nr_pages, region_order, buffer);
 }
 
 static int map_memory(struct auxpmu_buffer *buffer)
@@ -253,19 +245,19 @@ static int check_pages(const struct auxpmu *pmu, const struct auxpmu_buffer *buf
 	return -ENOMEM;
 }
 
-static int check_rules(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer,
-		       const struct auxpmu_needs *needs)
+static int set_rules(const struct auxpmu *pmu, struct auxpmu_buffer *buffer,
+		     const struct auxpmu_needs *needs)
 {
-	struct auxpmu_window_rules rules;
+	const struct auxpmu_window_rules *rules = &buffer->rules;
 	const char *wrong;
 
-	make_rules(buffer, needs, &rules);
-	wrong = auxpmu_window_rules_valid(&rules, &buffer->chunks);
+	make_rules(buffer, needs, &buffer->rules);
+	wrong = auxpmu_window_rules_valid(rules, &buffer->chunks);
 	if (!wrong)
 		return 0;
 	auxpmu_notice(pmu,
 		      "AUX buffer of %llu KiB refused: %s (unit %u, spare %u bytes); use a larger one",
-		      buffer->size >> 10, wrong, rules.unit, rules.spare);
+		      buffer->size >> 10, wrong, rules->unit, rules->spare);
 	return -EINVAL;
 }
 
@@ -288,7 +280,7 @@ static int buffer_make(struct auxpmu_buffer *buffer, struct perf_event *event, i
 	if (!ret)
 		ret = check_pages(pmu, buffer, needs);
 	if (!ret)
-		ret = check_rules(pmu, buffer, needs);
+		ret = set_rules(pmu, buffer, needs);
 	if (!ret && needs->regions)
 		ret = map_regions(buffer);
 	if (!ret && needs->map)
@@ -327,7 +319,6 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 		goto put;
 	}
 	buffer->serial = auxpmu_event(event)->serial;
-	make_rules(buffer, &auxpmu_event(event)->needs, &buffer->rules);
 
 	/* The event that is being mapped pins both; from now on the buffer does, too. */
 	__module_get(THIS_MODULE);

@@ -63,7 +63,7 @@ static void end(struct auxpmu_session *session, u64 hold)
 	if (buffer->overwrite) {
 		buffer->head = session->head;
 		session->handle.head = session->pmu->desc->offset_heads ?
-				       session->head & (buffer->size - 1) : session->head;
+				       auxpmu_buffer_offset(buffer, session->head) : session->head;
 		size = min(size, buffer->size);
 	}
 	if (flags & PERF_AUX_FLAG_PARTIAL)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Suspend, see suspend.h: a unit at work is parked, with its transaction open, and armed again when
- * the machine is back.  So nothing of the trace is lost, and a backend's arm() and disarm() do all
- * that it takes.
+ * the machine is back.  What the unit wrote is kept; the record says PARTIAL, for what the CPU did
+ * in between was not traced.
  */
 #include <linux/list.h>
 #include <linux/spinlock.h>

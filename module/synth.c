@@ -211,7 +211,7 @@ static void *memory_at(const struct synth_unit *unit, u64 *length)
 	if (copies(session))
 		return unit->ram + unit->position;
 	if (auxpmu_session_event(session)->needs.map)
-		return buffer->base + (unit->position & (buffer->size - 1));
+		return buffer->base + auxpmu_buffer_offset(buffer, unit->position);
 	data = auxpmu_buffer_run(buffer, unit->position, &run);
 	*length = min(*length, run);
 	return data;
