@@ -13,9 +13,11 @@
 #ifndef AUXPMU_H
 #define AUXPMU_H
 
+#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "chunks.h"
 #include "window.h"
@@ -151,6 +153,8 @@ struct auxpmu_buffer {
 	u64 first;			/* where the first one began, if begun */
 	bool begun;
 	struct hlist_node node;
+	struct irq_work leave;		/* freed where that cannot be done */
+	struct work_struct release;
 	struct rcu_head rcu;
 };
 
@@ -371,7 +375,8 @@ struct auxpmu_stats {
  * @event: tracing for, between add and del
  * @buffer: tracing into; valid while a transaction is open, that is from arm to the end
  * @window: as last armed
- * @starting: set while arm is called for the first time since the event was started
+ * @starting: set while arm is called for the first time since the event was started, or since its
+ *	trace goes into another buffer: what the unit was told before is void
  *
  * Read-only for backends, except what @unit points to.
  */

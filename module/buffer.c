@@ -4,19 +4,23 @@
  *
  * A buffer lives from the first mmap of the AUX area to the last munmap, which may come long after
  * the event is gone, so it holds its own references on the modules. Called by the core in process
- * context; only auxpmu_buffer_find() and auxpmu_buffer_rules() are for any context.
+ * context; only auxpmu_buffer_find(), auxpmu_buffer_rules() and auxpmu_buffer_free() are for any.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/hash.h>
 #include <linux/hashtable.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
 #include <linux/mm.h>
 #include <linux/minmax.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 
 #include "buffer.h"
 #include "compat.h"
@@ -36,7 +40,7 @@ struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event)
 	if (!rb)
 		return NULL;
 	hash_for_each_possible_rcu(buffers, buffer, node, (unsigned long)rb)
-		if (buffer->rb == rb)
+		if (READ_ONCE(buffer->rb) == rb)
 			return buffer;
 	return NULL;
 }
@@ -334,9 +338,8 @@ put:
 	return NULL;
 }
 
-void auxpmu_buffer_free(void *aux)
+static void release(struct auxpmu_buffer *buffer)
 {
-	struct auxpmu_buffer *buffer = aux;
 	struct auxpmu *pmu = buffer->pmu;
 	struct module *owner = pmu->owner;
 
@@ -356,6 +359,37 @@ void auxpmu_buffer_free(void *aux)
 	auxpmu_put(pmu);
 	module_put(owner);
 	module_put(THIS_MODULE);
+}
+
+static void release_work(struct work_struct *work)
+{
+	release(container_of(work, struct auxpmu_buffer, release));
+}
+
+static void leave(struct irq_work *work)
+{
+	schedule_work(&container_of(work, struct auxpmu_buffer, leave)->release);
+}
+
+/*
+ * The last munmap frees a buffer, and the core has stopped who writes into it by then.  It does not
+ * find inherited events whose parent was redirected meanwhile (perf_mmap_close() compares rings of
+ * parents, 6.1 to 7.3): they drop the last reference when their transaction ends, in an interrupt
+ * or NMI.
+ */
+void auxpmu_buffer_free(void *aux)
+{
+	struct auxpmu_buffer *buffer = aux;
+
+	if (in_task() && !irqs_disabled()) {
+		release(buffer);
+		return;
+	}
+	/* Nobody finds it any more. */
+	WRITE_ONCE(buffer->rb, NULL);
+	INIT_WORK(&buffer->release, release_work);
+	init_irq_work(&buffer->leave, leave);
+	irq_work_queue(&buffer->leave);
 }
 
 /* A chunk is no larger than a buffer, which the core keeps below 2^32 pages. */

@@ -105,8 +105,14 @@ static struct auxpmu_buffer *expected_buffer(struct auxpmu_session *session)
 	return buffer;
 }
 
-/* Open a transaction.  The position stays where it is when this goes on from an earlier one. */
-static enum auxpmu_result begin(struct auxpmu_session *session, bool go_on)
+/* The position of the first byte of the transaction that is open. */
+static u64 where_it_begins(const struct auxpmu_session *session)
+{
+	return session->buffer->overwrite ? session->buffer->head : session->handle.head;
+}
+
+/* Open a transaction.  Where it begins is for the caller to say; the position stays where it was. */
+static enum auxpmu_result begin(struct auxpmu_session *session)
 {
 	struct auxpmu_buffer *buffer = expected_buffer(session);
 	void *aux;
@@ -142,23 +148,27 @@ static enum auxpmu_result begin(struct auxpmu_session *session, bool go_on)
 	session->fresh = true;
 	if (!buffer->begun) {
 		buffer->begun = true;
-		buffer->first = session->handle.head;
+		buffer->first = where_it_begins(session);
 	}
-	if (!go_on) {
-		session->head = buffer->overwrite ? buffer->head : session->handle.head;
-		session->position = session->head;
-	}
-	trace_auxpmu_begin(session);
 	return AUXPMU_OK;
+}
+
+/* The transaction is open: the unit is to begin there, whatever it did before. */
+static void start_afresh(struct auxpmu_session *session)
+{
+	session->head = where_it_begins(session);
+	session->position = session->head;
+	session->stats.sessions++;
+	session->starting = true;
 }
 
 static enum auxpmu_result do_begin(struct auxpmu_session *session)
 {
-	enum auxpmu_result result = begin(session, false);
+	enum auxpmu_result result = begin(session);
 
 	if (result == AUXPMU_OK) {
-		session->stats.sessions++;
-		session->starting = true;
+		start_afresh(session);
+		trace_auxpmu_begin(session);
 	}
 	return result;
 }
@@ -319,6 +329,22 @@ static void copy_in(struct auxpmu_buffer *buffer, u64 position, const void *data
 }
 
 /*
+ * The transaction that was to go on is in another buffer: an inherited event writes to its parent's
+ * ring, and the core stops only the parent's event when that is redirected.
+ */
+static void go_elsewhere(struct auxpmu_session *session)
+{
+	u64 kept_back = uncommitted(session);
+
+	if (kept_back) {
+		trace_auxpmu_lost(session, 0, kept_back);
+		session->stats.lost_space += kept_back;
+		session->flags |= PERF_AUX_FLAG_PARTIAL;
+	}
+	start_afresh(session);
+}
+
+/*
  * Hand over what there is, and see how far the consumer has read meanwhile.
  *
  * When all of the room has been used, the core would refuse to begin again, switch the event off,
@@ -326,17 +352,24 @@ static void copy_in(struct auxpmu_buffer *buffer, u64 position, const void *data
  * there is room behind them; do_arm() hands them over with TRUNCATED if not.
  *
  * When it fails, what was kept back is lost, and counted: the buffer is being unmapped, or
- * aux_tail is nonsense.
+ * aux_tail is nonsense.  @before may be gone then, but nothing else is at its address as
+ * long as IRQs are off.
  */
 static enum auxpmu_result renew(struct auxpmu_session *session)
 {
 	bool brim = uncommitted(session) >= session->handle.size;
+	const struct auxpmu_buffer *before = session->buffer;
 	enum auxpmu_result result;
 
 	end(session, brim ? min_t(u64, uncommitted(session), AUXPMU_HOLD_BACK) : 0);
-	result = begin(session, true);
-	if (result != AUXPMU_OK)
+	result = begin(session);
+	if (result != AUXPMU_OK) {
 		session->stats.lost_space += uncommitted(session);
+		return result;
+	}
+	if (session->buffer != before || where_it_begins(session) != session->head)
+		go_elsewhere(session);
+	trace_auxpmu_begin(session);
 	return result;
 }
 

@@ -142,6 +142,12 @@ static void synth_pad(struct auxpmu_session *session, void *data, u64 length)
 
 /* The unit. */
 
+/* Whole records of @bytes. */
+static u64 whole(const struct auxpmu_session *session, u64 bytes)
+{
+	return rounddown(bytes, synth_stream_of(session)->record);
+}
+
 /*
  * Where the unit interrupts, on the scale of its position.  One that copies interrupts early for
  * the consumer's sake, but knows no more than its RAM of how much room there is: like an ETB it
@@ -150,19 +156,13 @@ static void synth_pad(struct auxpmu_session *session, void *data, u64 length)
 static u64 interrupt_at(const struct auxpmu_session *session)
 {
 	const struct auxpmu_window *window = &session->window;
-	u64 half = model_of(session)->ram / 2;
+	u64 half = whole(session, model_of(session)->ram / 2);
 
 	if (!copies(session))
 		return window->irq;
 	if (window->irq == window->to)
 		return half;
 	return min(window->irq - window->from, half);
-}
-
-/* Whole records of @bytes. */
-static u64 whole(const struct auxpmu_session *session, u64 bytes)
-{
-	return rounddown(bytes, synth_stream_of(session)->record);
 }
 
 /* Where it is stopped by its interrupt, which takes a while to be served. */

@@ -229,6 +229,22 @@ TEST_CASE("Trace is complete whatever alignment, spare bytes and delay a unit ha
 		}
 }
 
+TEST_CASE("Memory of the unit's own that records do not divide cuts none of them", "[synth][model]")
+{
+	need_configfs();
+	for (const auto &[ram, record] : {std::pair{12288u, 4096u}, {8200u, 64u}, {10240u, 2048u}}) {
+		Attributes attributes = {{"ram", std::to_string(ram)}, {"record", std::to_string(record)}};
+		INFO(describe(attributes));
+		UnitUnderTest under(attributes);
+		Setup setup;
+
+		setup.output = AUXPMU_SYNTH_COPY;
+		setup.aux_bytes = 64 * KiB;
+		setup.record = record;
+		trace_much(setup, false);
+	}
+}
+
 TEST_CASE("What a unit writes while its interrupt is late is lost behind its spare bytes, and said to be",
 	"[synth][model]")
 {

@@ -5,12 +5,16 @@
  */
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <format>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +50,111 @@ std::string foreign_bytes(const Spans &spans, std::uint32_t seed, std::uint64_t 
 	verifier.feed(spans);
 	verifier.complete();
 	return verifier.error();
+}
+
+/*
+ * An event of a parent, inherited by a child that is traced on CPU 1 all the time, so that no switch of tasks begins its trace
+ * anew; and what the two are told by, shared with them.
+ */
+class Family
+{
+public:
+	Family() : said(shared<std::atomic<std::uint64_t>>(2)) {}
+	~Family()
+	{
+		said[0] = over;
+		if (parent > 0)
+			succeeded(parent);
+	}
+	Family(const Family &) = delete;
+
+	/* Begins with the parent, whom an event can be opened for; then the child, which inherits it. */
+	pid_t begin()
+	{
+		parent = spawn([this] {
+			/* The kernel exchanges the events of tasks that have the same; one that is not inherited keeps it from that. */
+			auto own = Event::open(dummy_attr(), Target::task()).value();
+
+			while (!said[0])
+				::usleep(1);
+			return succeeded(spawn([this] { return live(); }));
+		});
+		return parent;
+	}
+	/* Has the child write so many bytes; returns the errno. */
+	int write(std::uint64_t bytes)
+	{
+		said[1] = unanswered;
+		said[0] = bytes;
+		wait_until("the child to write", [this] { return said[1] != unanswered; });
+		return static_cast<int>(said[1]);
+	}
+
+private:
+	static constexpr std::uint64_t over = ~0ull, unanswered = ~0ull;
+
+	template <class T>
+	static T *shared(std::size_t count)
+	{
+		void *at =
+			::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		REQUIRE(at != MAP_FAILED);
+		return static_cast<T *>(at);
+	}
+	bool live()
+	{
+		sched_param urgent{};
+
+		pin(1);
+		urgent.sched_priority = 1;
+		if (::sched_setscheduler(0, SCHED_FIFO, &urgent))
+			return false;
+		for (;;) {
+			std::uint64_t bytes = said[0].exchange(0);
+
+			if (bytes == over)
+				return true;
+			if (bytes)
+				said[1] = static_cast<std::uint64_t>(emitter().emit(1, bytes).error);
+		}
+	}
+
+	std::atomic<std::uint64_t> *said;
+	pid_t parent = 0;
+};
+
+/* A thread that does nothing, for events that are there for their rings. */
+class Idle
+{
+public:
+	Idle() : pid(spawn([] { return ::pause() == 0; })) {}
+	~Idle()
+	{
+		::kill(pid, SIGKILL);
+		::waitpid(pid, nullptr, 0);
+	}
+	Idle(const Idle &) = delete;
+
+	const pid_t pid;
+};
+
+/*
+ * All that is in the area is trace, and was handed over.  The core tells of what was written into one ring in the other, to
+ * which the parent was redirected by then, so the records are not held against it.
+ */
+void take_whole(Tracer &tracer)
+{
+	tracer.drain();
+	INFO(tracer.verifier.error());
+	CHECK(tracer.verifier.complete());
+	CHECK(tracer.verifier.totals().bytes == tracer.aux.head());
+	CHECK(tracer.verifier.totals().records > 0);
+}
+
+bool is_zero(std::span<const std::byte> bytes)
+{
+	return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 } // namespace
@@ -273,6 +382,102 @@ TEST_CASE("Two PMUs and a software event, redirected in every order, never write
 	CHECK(statistics().since(mine)["foreign"] + Statistics::read(other_name).value().since(theirs)["foreign"] > 0);
 	CHECK(statistics().since(mine)["begins"] == statistics().since(mine)["ends"]);
 	CHECK(buffers().empty());
+}
+
+TEST_CASE("A child's trace goes on in the ring that its parent's event is redirected to", "[synth][redirect]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (std::uint32_t watermark : {16384u, 65536u}) {
+			auto before = statistics();
+			Idle idle[2];
+			Family family;
+			Setup setup;
+
+			setup.output = output;
+			setup.watermark = watermark;
+			setup.target = Target::task_on_cpu(idle[0].pid, 1);
+			INFO(describe(setup));
+			Tracer first(setup);
+			setup.target = Target::task_on_cpu(idle[1].pid, 1);
+			Tracer second(setup);
+			auto expectation = make_expectation(setup);
+			expectation.any_first = true;
+			expectation.cpu = 1;
+			expectation.gaps_allowed = output == AUXPMU_SYNTH_COPY;
+			first.expect(expectation);
+			second.expect(expectation);
+
+			setup.target = Target::task_on_cpu(family.begin(), 1);
+			setup.inherit = true;
+			auto event = Event::open(make_attr(setup), setup.target).value();
+			event.set_output(first.event).value();
+			event.enable().value();
+			REQUIRE(family.write(2048) == 0);
+			event.set_output(second.event).value();
+			/* More than the window that the unit has, and less than both areas hold; what is copied has windows of its RAM. */
+			REQUIRE(family.write(output == AUXPMU_SYNTH_COPY ? 48 * KiB : watermark + 32 * KiB) == 0);
+			event.disable().value();
+
+			take_whole(first);
+			take_whole(second);
+			auto counted = statistics().since(before);
+			INFO("statistics: " << counted.text());
+			/* Behind what was handed over, and what was kept back, nothing was written. */
+			const std::uint64_t written = first.aux.head() + counted["lost_space"];
+			CHECK(is_zero(first.aux.view(written, setup.aux_bytes).first));
+			CHECK(counted["begins"] == counted["ends"]);
+			CHECK(counted["committed"] == first.verifier.totals().bytes + second.verifier.totals().bytes);
+			CHECK(counted["produced"] + counted["padded"] ==
+				counted["committed"] + counted["lost_unit"] + counted["lost_space"]);
+			/* What was kept back for the first ring, which was filled. */
+			CHECK(counted["lost_space"] == (written == setup.aux_bytes ? 64u : 0u));
+			CHECK((second.tally.partial > 0) == (counted["lost_space"] > 0));
+		}
+}
+
+/* The core warns; so it has a guest of its own (selftests/vm/orphan). */
+TEST_CASE("A ring that goes while a child writes into it, whose parent was redirected", "[.orphan][core-warns]")
+{
+	need_synthetic();
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		Idle idle[2];
+		Family family;
+		Setup setup;
+
+		setup.output = output;
+		setup.target = Target::task_on_cpu(idle[1].pid, 1);
+		Tracer second(setup);
+		auto expectation = make_expectation(setup);
+		expectation.any_first = true;
+		expectation.cpu = 1;
+		expectation.gaps_allowed = output == AUXPMU_SYNTH_COPY;
+		second.expect(expectation);
+		setup.target = Target::task_on_cpu(family.begin(), 1);
+		setup.inherit = true;
+		auto event = Event::open(make_attr(setup), setup.target).value();
+		{
+			setup.target = Target::task_on_cpu(idle[0].pid, 1);
+			setup.inherit = false;
+			Tracer first(setup);
+			event.set_output(first.event).value();
+			event.enable().value();
+			REQUIRE(family.write(2048) == 0);
+			event.set_output(second.event).value();
+		}
+		/* The last reference to the first ring's pages is the child's. */
+		CHECK(buffers().size() == 2);
+		/* From here, so that an interrupt of the child's CPU does it. */
+		REQUIRE(emitter().emit(1, 64 * KiB).error == 0);
+		wait_until("the buffer to be freed", [] { return buffers().size() == 1; });
+		event.disable().value();
+		take_whole(second);
+	}
+	wait_until("the buffers to be freed", [] { return buffers().empty(); });
 }
 
 TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][redirect]")

@@ -79,6 +79,29 @@ TEST_CASE("A sample may reach around the end of the buffer, many times", "[synth
 		}
 }
 
+TEST_CASE("A new area's samples hold its trace from the first byte on, whatever the ring had before", "[synth][sample]")
+{
+	need_synthetic();
+	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+		Setup setup = own_thread(AUXPMU_SYNTH_SCATTER, mode);
+		Sampler sampler(setup, 4096);
+
+		INFO(describe(setup));
+		sampler.emit(40 * KiB);
+		sampler.tracer.drain();
+		sampler.tracer.disable();
+		sampler.tracer.remap();
+		sampler.tracer.enable();
+		/* Just behind where the first area ended. */
+		sampler.emit(41 * KiB);
+		auto before = sampler.records();
+		auto trace = sampler.sample();
+		if (sampler.records() == before)
+			CHECK(wrong_with(trace, setup, before, 4096) == "");
+		sampler.tracer.disable();
+	}
+}
+
 TEST_CASE("Sampling takes nothing from the trace, and adds nothing", "[synth][sample]")
 {
 	need_synthetic();
