@@ -111,7 +111,7 @@ static u64 where_it_begins(const struct auxpmu_session *session)
 	return session->buffer->overwrite ? session->buffer->head : session->handle.head;
 }
 
-/* Open a transaction.  Where it begins is for the caller to say; the position stays where it was. */
+/* Open a transaction.  The position stays where it was, for the caller to set. */
 static enum auxpmu_result begin(struct auxpmu_session *session)
 {
 	struct auxpmu_buffer *buffer = expected_buffer(session);
