@@ -216,6 +216,8 @@ public:
 
 	Window operator()(const Request &request) const
 	{
+		if (rules_.grid && rules_.unit > size_) // nowhere in the grid
+			return {0, 0, 0, true};
 		if (request.overwrite && endless(rules_, starts_.size() - 1))
 			return from_anywhere(request.head);
 		const auto spread = request.overwrite ? 2 * size_ : writable(rules_, request.space);
