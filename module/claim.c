@@ -51,7 +51,7 @@ struct claim {
 	struct auxpmu *pmu;
 	const struct auxpmu_claim *ops;
 	atomic_t users;
-	struct mutex lock;
+	struct mutex lock; /* inside cpus_read_lock() */
 	bool claimed;
 	cpumask_var_t taken;
 	struct perf_event *__percpu *holds;

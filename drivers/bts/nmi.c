@@ -50,7 +50,8 @@ static int second_handler(unsigned int type, struct pt_regs *regs)
 	return pmi && counted ? NMI_DONE : NMI_HANDLED;
 }
 
-static struct intel_nmi nmi = INTEL_NMI("auxpmu_bts", first_handler, second_handler);
+static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_bts_first",
+					second_handler, "auxpmu_bts");
 
 int bts_nmi_register(bool rival)
 {

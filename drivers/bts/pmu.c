@@ -132,7 +132,7 @@ static int check_processor(void)
 		return refused("its records have no addresses of 64 bits (DTES64)");
 	/* Records go to memory by addresses of the kernel, also while a program runs. */
 	if (boot_cpu_has(X86_FEATURE_PTI))
-		return refused("page table isolation is on, and records could not be written while programs run; boot with pti=off");
+		return refused("page table isolation is on; boot with pti=off");
 	tells_levels = cpuid_ecx(1) & BIT(4);
 	return 0;
 }

@@ -171,7 +171,7 @@ void bts_unit_latch(struct bts_unit *unit)
 	WRITE_ONCE(unit->latched, true);
 }
 
-/* Bytes of a unit that goes round: a lap more than the index tells where the first one has ended. */
+/* Bytes of a unit that goes round: a lap more than the index tells when the first has ended. */
 static u64 gone_round(const struct bts_unit *unit, const struct auxpmu_session *session)
 {
 	u64 from = auxpmu_buffer_offset(session->buffer, session->window.from);

@@ -16,16 +16,16 @@ struct intel_nmi {
 	struct nmiaction second;
 };
 
-#define INTEL_NMI(_name, _first, _second)					\
+#define INTEL_NMI(_first, _first_name, _second, _second_name)			\
 	{									\
 		.first = {							\
 			.handler = (_first),					\
 			.flags = NMI_FLAG_FIRST,				\
-			.name = _name "_first",				\
+			.name = (_first_name),					\
 		},								\
 		.second = {							\
 			.handler = (_second),					\
-			.name = _name,					\
+			.name = (_second_name),					\
 		},								\
 	}
 

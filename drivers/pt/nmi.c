@@ -53,7 +53,8 @@ static int second_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-static struct intel_nmi nmi = INTEL_NMI("auxpmu_pt", first_handler, second_handler);
+static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_pt_first",
+					second_handler, "auxpmu_pt");
 
 int pt_nmi_register(bool rival)
 {

@@ -133,7 +133,8 @@ void count(Counts &counts, std::span<const std::byte> bytes, std::uint64_t offse
 {
 	for (std::size_t at = 0; at < bytes.size();) {
 		const bool whole = offset % record == 0 && offset + record <= size;
-		const std::size_t length = whole ? record : std::min<std::size_t>(record - offset % record, size - offset);
+		const std::size_t length =
+			whole ? record : std::min<std::size_t>(record - offset % record, size - offset);
 		REQUIRE(at + length <= bytes.size());
 		std::array<std::uint64_t, 3> words{};
 		std::memcpy(words.data(), &bytes[at], length);
@@ -162,7 +163,8 @@ bool may_open(bool exclude_kernel)
 
 } // namespace
 
-TEST_CASE("Who may not see the kernel gets EACCES, also without the kernel, and nothing is claimed for it", "[bts][claim]")
+TEST_CASE("Who may not see the kernel gets EACCES, also without the kernel, and nothing is claimed for it",
+	"[bts][claim]")
 {
 	need("auxpmu_bts");
 	if (::geteuid())
@@ -187,7 +189,8 @@ TEST_CASE("There is nothing to configure", "[bts]")
 	CHECK(event.error().code == EINVAL);
 }
 
-TEST_CASE("The fields of the DS area are ours only while an event is on the CPU, and DEBUGCTL keeps its other bits", "[bts][claim]")
+TEST_CASE("The fields of the DS area are ours only while an event is on the CPU, and DEBUGCTL keeps its other bits",
+	"[bts][claim]")
 {
 	need_in_tree();
 	need("auxpmu_bts");
@@ -256,7 +259,8 @@ TEST_CASE("Records are whole, in one grid, and what is between them is zeros and
 		}
 }
 
-TEST_CASE("A flight recorder of one block takes no interrupts, and its head tells whether it has gone round", "[bts][records]")
+TEST_CASE("A flight recorder of one block takes no interrupts, and its head tells whether it has gone round",
+	"[bts][records]")
 {
 	need("auxpmu_bts");
 	pin(0);

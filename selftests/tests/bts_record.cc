@@ -243,8 +243,8 @@ class Recorder
 {
 public:
 	explicit Recorder(const Wanted &asked)
-		: wanted(asked), program(asked.program, asked.cpu),
-		  event(Event::open(attr(), target()).value()), data(DataRing::map(event, 512 * 1024).value()),
+		: wanted(asked), program(asked.program, asked.cpu), event(Event::open(attr(), target()).value()),
+		  data(DataRing::map(event, 512 * 1024).value()),
 		  aux(AuxRing::map(data, event, asked.bytes, mode(), true).value())
 	{
 		if (wanted.mode == "sample") {
@@ -292,8 +292,8 @@ private:
 	{
 		if (wanted.mode == "cpu")
 			return Target::on_cpu(wanted.cpu);
-		return wanted.mode == "inherit" ? Target::task_on_cpu(program.pid(), wanted.cpu) :
-						  Target::task(program.pid());
+		return wanted.mode == "inherit" ? Target::task_on_cpu(program.pid(), wanted.cpu)
+						: Target::task(program.pid());
 	}
 	perf_event_attr attr() const
 	{
@@ -388,7 +388,8 @@ Wanted parse(int argc, char **argv)
 		next = 3;
 	}
 	if (argc < next + 5)
-		throw std::runtime_error("usage: auxpmu_bts_record [--pmu NAME] MODE CPU BYTES WATERMARK PROGRAM [ARGUMENT...]");
+		throw std::runtime_error(
+			"usage: auxpmu_bts_record [--pmu NAME] MODE CPU BYTES WATERMARK PROGRAM [ARGUMENT...]");
 	wanted.mode = argv[next];
 	wanted.cpu = std::atoi(argv[next + 1]);
 	wanted.bytes = std::strtoull(argv[next + 2], nullptr, 0);
@@ -408,8 +409,8 @@ int main(int argc, char **argv)
 		pin(wanted.cpu ? 0 : 1);
 		const Notes notes = Recorder(wanted).run();
 		std::fprintf(stderr,
-			"# records %" PRIu64 " truncated %" PRIu64 " partial %" PRIu64 " lost %" PRIu64 " bytes %" PRIu64
-			" padding %" PRIu64 " samples %" PRIu64 " wrong %" PRIu64 "\n",
+			"# records %" PRIu64 " truncated %" PRIu64 " partial %" PRIu64 " lost %" PRIu64
+			" bytes %" PRIu64 " padding %" PRIu64 " samples %" PRIu64 " wrong %" PRIu64 "\n",
 			notes.records, notes.truncated, notes.partial, notes.lost, notes.bytes, notes.padding,
 			notes.samples, notes.wrong);
 		return notes.wrong || notes.lost ? 1 : 0;

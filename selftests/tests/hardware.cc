@@ -134,8 +134,8 @@ std::uint64_t trace_in_tree(int cpu)
 
 } // namespace auxpmu::test
 
-TEST_CASE(
-	"While events of ours exist nobody else gets the trace units, and before and after anybody does", "[hardware][claim]")
+TEST_CASE("While events of ours exist nobody else gets the trace units, and before and after anybody does",
+	"[hardware][claim]")
 {
 	need_in_tree();
 	wait_until_free();
@@ -182,7 +182,7 @@ TEST_CASE("Where somebody else traces we are refused, and the log says why", "[h
 	wait_until_free();
 }
 
-TEST_CASE("A user who may not open counters on CPUs can trace an own thread", "[hardware][claim]")
+TEST_CASE("A user who may not open counters on CPUs can trace an own thread", "[pt][claim]")
 {
 	need("auxpmu_pt");
 	if (::geteuid())
@@ -249,8 +249,8 @@ TEST_CASE("The registers are given back as they were, also after a tracer was ki
 			CHECK(trace_in_tree(cpu) > 0);
 }
 
-TEST_CASE(
-	"A CPU that goes offline ends its trace with PARTIAL, is ours when it comes back, and then free", "[hardware][claim]")
+TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it comes back, and then free",
+	"[hardware][claim]")
 {
 	need_hardware();
 	if (cpus() < 2)
@@ -272,9 +272,7 @@ TEST_CASE(
 		});
 		const auto before = statistics()["sessions"];
 		tracer.enable();
-		wait_until("trace of CPU 1", [&] {
-			return statistics()["sessions"] > before;
-		});
+		wait_until("trace of CPU 1", [&] { return statistics()["sessions"] > before; });
 		one.turn(false);
 		tracer.drain();
 		CHECK(tracer.tally.partial > 0);
@@ -309,7 +307,8 @@ TEST_CASE("After a suspend the unit goes on, and the record says that something 
 	if (!delay || !level)
 		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
 	pin(0);
-	Tracer tracer(on_cpu(0, MiB));
+	/* Room for all of it. */
+	Tracer tracer(on_cpu(0, 64 * MiB));
 	tracer.enable();
 	churn(100);
 	write_small_file("/sys/power/state", "mem").value();

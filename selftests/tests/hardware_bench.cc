@@ -315,8 +315,8 @@ int main(int argc, char **argv)
 			const double theirs = row.measure(rival);
 			const double ours = row.measure(own);
 			wait_until_free(own);
-			std::printf("# %-36s %12.0f %10.0f %6.2f %5.1f\n", row.what, theirs, ours, ours / theirs,
-				allowed);
+			std::printf(
+				"# %-36s %12.0f %10.0f %6.2f %5.1f\n", row.what, theirs, ours, ours / theirs, allowed);
 			std::printf("ok %d - %s: %.2f of the kernel's own%s\n", n, row.what, ours / theirs,
 				ours <= theirs * allowed ? "" : ", more than the goal");
 		} catch (const std::exception &failure) {

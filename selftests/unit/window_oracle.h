@@ -20,7 +20,8 @@ inline std::string text(const Rules &rules)
 	std::ostringstream out;
 	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.unit
 	    << " spare " << rules.spare << " granule " << rules.granule
-	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "") << (rules.wraps ? " wraps" : "") << (rules.uncounted ? " uncounted" : "");
+	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "")
+	    << (rules.wraps ? " wraps" : "") << (rules.uncounted ? " uncounted" : "");
 	return out.str();
 }
 
@@ -246,7 +247,8 @@ public:
 private:
 	Window from_anywhere(std::uint64_t from) const
 	{
-		while (from % rules_.start_align || !in_grid(rules_, from, size_) || !first(from, from + 1, AUXPMU_NO_LIMIT))
+		while (from % rules_.start_align || !in_grid(rules_, from, size_) ||
+			!first(from, from + 1, AUXPMU_NO_LIMIT))
 			++from;
 		return {from, AUXPMU_NO_LIMIT, first_lap_end(rules_, from, size_), false};
 	}

@@ -36,8 +36,8 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 							spare == 0});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
-							book.push_back(
-								{start, end, unit, spare, granule, false, false, false, spare == 0});
+							book.push_back({start, end, unit, spare, granule, false, false,
+								false, spare == 0});
 				}
 	return book;
 }
@@ -329,7 +329,8 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 			for (auto unit : units)
 				for (auto granule : granules)
 					for (bool contiguous : {false, true}) {
-						const Rules rules{start, end, unit, 0, granule, contiguous, false, false, false};
+						const Rules rules{
+							start, end, unit, 0, granule, contiguous, false, false, false};
 						CAPTURE(text(rules));
 						const auto *alone = auxpmu_window_rules_valid(&rules, nullptr);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
