@@ -58,7 +58,8 @@ devel-install:
 uninstall: ## undo install
 	@rm -rf "$(devel)" "$(DESTDIR)/usr/include/auxpmu.h"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
-	@rm -f "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu.ko* "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_pt.ko*
+	@rm -f "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu.ko* "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_pt.ko* \
+		"$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_bts.ko*
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
 dkms-install: dist ## let DKMS build and install the modules, now and for every kernel to come

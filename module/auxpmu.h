@@ -13,6 +13,7 @@
 #ifndef AUXPMU_H
 #define AUXPMU_H
 
+#include <linux/device.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
@@ -30,7 +31,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	3
+#define AUXPMU_OPS_VERSION	4
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -220,6 +221,8 @@ struct auxpmu_span {
  *	start_align, end_align and unit, which are 1). May sleep. 0, or the errno perf_event_open()
  *	shall return. Called for inherited children, too: event->parent is set then.
  * @event_destroy: undo event_init.  May sleep.  The buffer may live on.
+ * @suit: change @rules, which are those of an event's needs, to suit @buffer: its chunks are known.
+ *	Any context. Optional.
  * @buffer_init: prepare @buffer (descriptor tables) for @event. May sleep. 0, or an errno: then
  *	mmap fails, and the framework logs @buffer_init's errno. Optional.
  * @buffer_fini: undo buffer_init.  May sleep.  Optional.
@@ -247,6 +250,7 @@ struct auxpmu_ops {
 	void (*unit_exit)(struct auxpmu_session *session);
 	int (*event_init)(struct perf_event *event, struct auxpmu_event *aux);
 	void (*event_destroy)(struct perf_event *event, struct auxpmu_event *aux);
+	void (*suit)(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules);
 	int (*buffer_init)(struct auxpmu_buffer *buffer, struct perf_event *event);
 	void (*buffer_fini)(struct auxpmu_buffer *buffer);
 	int (*add)(struct auxpmu_session *session);
@@ -283,6 +287,51 @@ struct auxpmu_limits {
 };
 
 /**
+ * struct auxpmu_counter - a counter of a backend's own, as a sysfs attribute
+ * @attr: for an attribute group
+ * @counts: one for each CPU, changed on it alone; their sum is shown
+ */
+struct auxpmu_counter {
+	struct device_attribute attr;
+	u64 __percpu *counts;
+};
+
+#define AUXPMU_COUNTER(_name, _counts)						\
+	{									\
+		.attr = __ATTR(_name, 0444, auxpmu_counter_show, NULL),		\
+		.counts = (u64 __percpu *)&(_counts),				\
+	}
+ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, char *page);
+
+/**
+ * struct auxpmu_claim - units that somebody else may be using: how they become ours
+ * @rival: name of the kernel's own PMU of these units.  While they are ours it is held, by an event
+ *	on every CPU that is never switched on; where there is none of that name nothing is held
+ * @handlers: PMUs of the kernel's, NULL at the end, one of which must be there, for its interrupt
+ *	handler serves ours, too.  Where there is no @rival a counter of cycles keeps it at work
+ * @begin: before any unit is taken: make interrupt handlers known.  @rival: it is there, and held.
+ *	May sleep. 0 or an errno.
+ * @end: undo it.  May sleep.
+ * @take: take this CPU's unit, and note what others left in it. On it, IRQs off. 0; or an errno,
+ *	and in *@why, unless it has no unit at all, a few words (static storage).
+ * @give: give this CPU's unit back as it was taken; it is disarmed. On it, IRQs off.
+ * @kill: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it, IRQs
+ *	off; the session may be at work.
+ *
+ * They are ours on all CPUs that are online while there are events, and only then; sysfs claim
+ * tells.
+ */
+struct auxpmu_claim {
+	const char *rival;
+	const char *const *handlers;
+	int (*begin)(bool rival);
+	void (*end)(void);
+	int (*take)(const char **why);
+	void (*give)(void);
+	void (*kill)(void);
+};
+
+/**
  * struct auxpmu_desc - a PMU as its backend describes it
  * @name: under /sys/bus/event_source/devices; not yet taken
  * @ops: what it does
@@ -292,6 +341,7 @@ struct auxpmu_limits {
  * @nr_addr_filters: address filters of the hardware, at most AUXPMU_FILTERS_MAX; 0 if none
  * @filters_stop: they can also stop the trace
  * @limits: of the hardware's buffers
+ * @claim: how its units become ours; NULL if they are nobody else's
  * @offset_heads: aux_head of an overwriting buffer is an offset, as consumers of a known PMU expect
  *	whose name this one bears, and not monotonic
  * @tell_once: PERF_RECORD_ITRACE_START tells of an event's first start only, as the kernel's own
@@ -306,6 +356,7 @@ struct auxpmu_desc {
 	unsigned int nr_addr_filters;
 	bool filters_stop;
 	struct auxpmu_limits limits;
+	const struct auxpmu_claim *claim;
 	bool offset_heads;
 	bool tell_once;
 	void (*release)(const struct auxpmu_desc *desc);

@@ -69,10 +69,11 @@ static void make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_n
 		       struct auxpmu_window_rules *rules)
 {
 	*rules = needs->rules;
-	rules->contiguous = needs->output == AUXPMU_WINDOW;
 	/* One that overwrites neither stops nor waits for anybody. */
 	if (needs->regions && !buffer->overwrite)
 		rules->granule = granule(buffer);
+	if (buffer->pmu->ops->suit)
+		buffer->pmu->ops->suit(buffer, rules);
 }
 
 bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_event *aux,

@@ -10,6 +10,7 @@
 #include <linux/sysfs.h>
 
 #include "caps.h"
+#include "claim.h"
 #include "compat.h"
 #include "pmu.h"
 #include "sample.h"
@@ -82,7 +83,7 @@ static struct attribute *framework_caps[] = {
 
 /* In one block, so that freeing the first frees all. */
 struct all_groups {
-	const struct attribute_group *groups[GROUPS + 2];
+	const struct attribute_group *groups[GROUPS + 3];
 	struct attribute_group caps;
 	struct attribute *attrs[];
 };
@@ -104,8 +105,9 @@ static const struct attribute_group *find_caps(const struct attribute_group **gr
 	return NULL;
 }
 
-const struct attribute_group **auxpmu_caps_groups(const struct attribute_group **backend)
+const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc)
 {
+	const struct attribute_group **backend = desc->attr_groups;
 	const struct attribute_group *more = find_caps(backend);
 	size_t nr_more = count_attrs(more), nr = 0;
 	struct all_groups *all;
@@ -121,10 +123,12 @@ const struct attribute_group **auxpmu_caps_groups(const struct attribute_group *
 	all->caps.name = "caps";
 	all->caps.attrs = all->attrs;
 	all->groups[nr++] = &all->caps;
+	if (desc->claim)
+		all->groups[nr++] = &auxpmu_claim_group;
 	for (; backend && *backend; backend++) {
 		if (*backend == more)
 			continue;
-		if (WARN_ON_ONCE(nr > GROUPS))
+		if (WARN_ON_ONCE(nr > GROUPS + 1))
 			break;
 		all->groups[nr++] = *backend;
 	}

@@ -4,12 +4,13 @@
 #define AUXPMU_CAPS_H
 
 struct attribute_group;
+struct auxpmu_desc;
 
 /*
- * The groups of a PMU: caps/ and the backend's own, a NULL-terminated array or NULL.  A backend's
- * group may be named caps as well, and adds to it (without is_visible).  To be freed with kfree();
- * NULL without memory.
+ * The groups of a PMU: caps/, the claim if it needs one, and the backend's own.  A backend's group
+ * may be named caps as well, and adds to it (without is_visible).  To be freed with kfree(); NULL
+ * without memory.
  */
-const struct attribute_group **auxpmu_caps_groups(const struct attribute_group **backend);
+const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc);
 
 #endif /* AUXPMU_CAPS_H */

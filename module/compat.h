@@ -66,6 +66,23 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 #endif
 #endif
 
+/*
+ * May the current user see what the kernel does?  Up to 6.1 the answer took a sysctl that is not
+ * exported: there, the privileged only.
+ */
+#ifdef AUXPMU_HAS_PERF_ALLOW_KERNEL
+static inline int auxpmu_allow_kernel(void)
+{
+	return perf_allow_kernel();
+}
+#else
+#include <linux/capability.h>
+static inline int auxpmu_allow_kernel(void)
+{
+	return perfmon_capable() ? 0 : -EACCES;
+}
+#endif
+
 #ifndef AUXPMU_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),

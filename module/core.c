@@ -4,6 +4,7 @@
 
 #include <linux/module.h>
 
+#include "claim.h"
 #include "sample.h"
 #include "stats.h"
 #include "suspend.h"
@@ -16,6 +17,7 @@ static int __init auxpmu_init(void)
 	auxpmu_debugfs_init();
 	auxpmu_sample_init();
 	auxpmu_suspend_init();
+	auxpmu_claims_init();
 	ret = auxpmu_synth_init();
 	if (ret)
 		goto suspend;
@@ -27,6 +29,7 @@ static int __init auxpmu_init(void)
 synth:
 	auxpmu_synth_exit();
 suspend:
+	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
 	return ret;
@@ -36,6 +39,7 @@ static void __exit auxpmu_exit(void)
 {
 	auxpmu_model_exit();
 	auxpmu_synth_exit();
+	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
 }

@@ -41,6 +41,10 @@ struct irq_work *probe(struct perf_event *event);' "$@"
 	has AUXPMU_HAS_HRTIMER_SETUP '
 #include <linux/hrtimer.h>
 void *probe = hrtimer_setup;' "$@"
+	has AUXPMU_HAS_PERF_ALLOW_KERNEL '
+#include <linux/perf_event.h>
+int probe(void);
+int probe(void) { return perf_allow_kernel(); }' "$@"
 	has AUXPMU_HAS_REVOCATION '
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);

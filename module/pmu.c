@@ -14,6 +14,7 @@
 
 #include "buffer.h"
 #include "caps.h"
+#include "claim.h"
 #include "compat.h"
 #include "fault.h"
 #include "filter.h"
@@ -29,6 +30,8 @@ static void event_destroy(struct perf_event *event)
 	struct auxpmu_event *aux = auxpmu_event(event);
 	struct auxpmu *pmu = auxpmu_of(event);
 
+	if (!event->parent)
+		auxpmu_claim_put(pmu);
 	if (pmu->ops->event_destroy)
 		pmu->ops->event_destroy(event, aux);
 	event->pmu_private = NULL;
@@ -76,11 +79,16 @@ static int event_init(struct perf_event *event)
 	if (ret)
 		goto free;
 
+	aux->needs.rules.contiguous = aux->needs.output == AUXPMU_WINDOW;
 	wrong = auxpmu_window_rules_valid(&aux->needs.rules, NULL);
 	if (WARN_ONCE(wrong, "%s: window rules of the backend: %s\n", pmu->desc->name, wrong)) {
 		ret = -EINVAL;
 		goto destroy;
 	}
+	/* An inherited event is there only as long as the one it comes from. */
+	ret = event->parent ? 0 : auxpmu_claim_get(pmu);
+	if (ret)
+		goto destroy;
 	event->destroy = event_destroy;
 	return 0;
 
@@ -310,6 +318,8 @@ void auxpmu_release(struct auxpmu *pmu)
 	const struct auxpmu_desc *desc = pmu->desc;
 
 	auxpmu_suspend_remove(pmu);
+	/* While the sessions are there: what is given back may have to be suspended first. */
+	auxpmu_claim_free(pmu);
 	pmu_free(pmu);
 	if (desc->release)
 		desc->release(desc);
@@ -342,7 +352,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		.capabilities = PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
 				PERF_PMU_CAP_AUX_PREFER_LARGE | PERF_PMU_CAP_AUX_PAUSE,
 		.task_ctx_nr = perf_sw_context,
-		.attr_groups = auxpmu_caps_groups(desc->attr_groups),
+		.attr_groups = auxpmu_caps_groups(desc),
 		.nr_addr_filters = desc->nr_addr_filters,
 		.event_init = event_init,
 		.add = add,
@@ -364,10 +374,14 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	ret = sessions_make(pmu);
 	if (ret)
 		goto free;
+	ret = auxpmu_claim_make(pmu);
+	if (ret)
+		goto free;
 	ret = perf_pmu_register(&pmu->pmu, desc->name, -1);
 	if (ret) {
 		pr_notice("PMU %s refused by the kernel: error %d; is the name taken?\n",
 			  desc->name, ret);
+		auxpmu_claim_free(pmu);
 		goto free;
 	}
 	auxpmu_peers_note(pmu);

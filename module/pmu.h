@@ -42,6 +42,7 @@ struct auxpmu {
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
 	struct list_head node;			/* of suspend.c */
+	struct claim *claim;			/* NULL if it needs none */
 	struct dentry *debugfs;
 	atomic_t faults[AUXPMU_FAULTS];
 	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */

@@ -174,22 +174,22 @@ static enum auxpmu_result do_begin(struct auxpmu_session *session)
 }
 
 /*
- * The unit steps over the bytes up to where its window starts; they lie in one chunk and in the
- * space that is free.
+ * The unit steps over the bytes up to where its window starts; they lie in the space that is free,
+ * and in one chunk or the beginning of the next.
  */
 static void pad(struct auxpmu_session *session)
 {
-	u64 length = session->window.from - session->position;
-	u64 run;
-	void *data;
+	u64 position = session->position, run;
 
-	if (!length)
-		return;
-	data = auxpmu_buffer_run(session->buffer, session->position, &run);
-	if (session->pmu->ops->pad)
-		session->pmu->ops->pad(session, data, length);
-	else
-		memset(data, 0, length);
+	for (; position < session->window.from; position += run) {
+		void *data = auxpmu_buffer_run(session->buffer, position, &run);
+
+		run = min(run, session->window.from - position);
+		if (session->pmu->ops->pad)
+			session->pmu->ops->pad(session, data, run);
+		else
+			memset(data, 0, run);
+	}
 }
 
 /*

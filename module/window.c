@@ -36,6 +36,19 @@ static u64 start_multiple(const struct auxpmu_window_rules *rules)
 	return larger(rules->start_align, shared);
 }
 
+/* The first start that the rules allow at or above @position. */
+static u64 start_at_or_above(const struct auxpmu_chunks *chunks,
+			     const struct auxpmu_window_rules *rules, u64 position)
+{
+	u64 bytes = auxpmu_chunks_bytes(chunks), offset = position & (bytes - 1), start;
+
+	if (!rules->grid)
+		return align_up(position, start_multiple(rules));
+	start = (offset + rules->unit - 1) / rules->unit * rules->unit;
+	/* What the end of the buffer has left over belongs to no unit. */
+	return position - offset + (start + rules->unit > bytes ? bytes : start);
+}
+
 /* The shortest window that is not empty, from an aligned start. */
 static u64 shortest(const struct auxpmu_window_rules *rules)
 {
@@ -91,6 +104,11 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 			return "end_align is not a power of two from 1 to a page";
 		if (rules->unit % rules->end_align && rules->end_align % rules->unit)
 			return "neither of unit and end_align is a multiple of the other";
+		if (rules->grid && !rules->contiguous)
+			return "grid takes contiguous";
+		if (rules->grid && (rules->unit % rules->start_align ||
+				    rules->unit % rules->end_align))
+			return "with a grid, unit is not a multiple of start_align and end_align";
 	}
 	if (!chunks)
 		return NULL;
@@ -98,13 +116,16 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	bytes = auxpmu_chunks_bytes(chunks);
 	/* A unit that does not stop where it may start leaves heads that are not aligned. */
 	skip = rules->unit % start_multiple(rules) ? start_multiple(rules) - 1 : 0;
+	/* Nor does a chunk begin in the grid, or a head that a buffer of another size has left. */
+	if (rules->grid)
+		skip = rules->unit - 1;
 	if (rules->granule) {
 		if (smaller(rules->granule, bytes) + skip + rules->spare > bytes)
 			return "the buffer does not hold one region and the spare bytes";
 		return NULL;
 	}
 	need = shortest(rules) + rules->spare;
-	if (rules->contiguous && need > page << chunks->order)
+	if (rules->contiguous && need + (rules->grid ? skip : 0) > page << chunks->order)
 		return "the smallest chunk does not hold one unit and the spare bytes";
 	/* What the end of a chunk may have left over that is no use. */
 	waste = 0;
@@ -138,16 +159,21 @@ static u64 longest(const struct auxpmu_chunks *chunks, const struct auxpmu_windo
 	return end_at_or_below(chunks, rules, from, limit - rules->spare);
 }
 
+/* Overwriting, does the unit go round without being told where to? */
+static bool goes_round(const struct auxpmu_chunks *chunks, const struct auxpmu_window_rules *rules)
+{
+	return !rules->contiguous || (rules->wraps && chunks->nr == 1);
+}
+
 struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 					const struct auxpmu_window_rules *rules,
 					const struct auxpmu_window_request *request)
 {
 	struct auxpmu_window window = { 0 };
-	u64 align = start_multiple(rules);
 	u64 limit = AUXPMU_NO_LIMIT;
 
-	window.from = align_up(request->head, align);
-	if (request->overwrite && !rules->contiguous) {
+	window.from = start_at_or_above(chunks, rules, request->head);
+	if (request->overwrite && goes_round(chunks, rules)) {
 		u64 lap = auxpmu_chunks_bytes(chunks);
 
 		window.to = AUXPMU_NO_LIMIT;
@@ -159,7 +185,7 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 
 	window.to = longest(chunks, rules, window.from, limit);
 	if (window.to == window.from && rules->contiguous) {
-		window.from = align_up(chunk_end(chunks, window.from), align);
+		window.from = start_at_or_above(chunks, rules, chunk_end(chunks, window.from));
 		window.to = longest(chunks, rules, window.from, limit);
 	}
 	if (window.to == window.from) {

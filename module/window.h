@@ -31,8 +31,14 @@
  * @granule: 0, or: it can stop and interrupt only at the ends of regions of min(chunk, @granule)
  *	bytes; power of two and at least a page; not with @contiguous
  * @contiguous: a window lies in one chunk
+ * @grid: with @contiguous: windows start at multiples of @unit counted from the beginning of the
+ *	buffer, so that all units lie in one grid, and what is stepped over is whole units, or ends
+ *	at the end of the buffer; @unit is a multiple of @start_align and @end_align then
+ * @wraps: with @contiguous: overwriting a buffer that is one chunk it goes round by itself; only in
+ *	buffers of more chunks is it given one after the other
  * @uncounted: overwriting, it cannot tell how often it went round: it interrupts where the first
- *	lap ends, so that it is known to have gone round at all; not with @contiguous
+ *	lap ends, so that it is known to have gone round at all; with @contiguous only where it
+ *	@wraps
  */
 struct auxpmu_window_rules {
 	u32 start_align;
@@ -41,6 +47,8 @@ struct auxpmu_window_rules {
 	u32 spare;
 	u32 granule;
 	bool contiguous;
+	bool grid;
+	bool wraps;
 	bool uncounted;
 };
 
@@ -69,7 +77,7 @@ struct auxpmu_window_request {
  *	never
  * @full: there is no room: nothing may be written, and the other members mean nothing
  *
- * @to is AUXPMU_NO_LIMIT when a unit that is not contiguous overwrites.
+ * @to is AUXPMU_NO_LIMIT when a unit overwrites that is not contiguous, or goes round by itself.
  *
  * With a granule the one byte the core holds back (to tell full from empty by offsets) may be used,
  * and @to may be

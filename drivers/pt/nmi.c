@@ -3,7 +3,7 @@
  * The performance interrupt.
  *
  * The kernel's own handler (perf_event_nmi_handler) acknowledges it and unmasks LVTPC, whoever it
- * is for; the claim (claim.c) sees to it that it does.  It comes between two handlers of ours.  The
+ * is for; the claim sees to it that it does.  It comes between two handlers of ours.  The
  * first one finds the status bit as it was set, and stops the unit, so that it neither runs into
  * its STOP marker nor interrupts again.  The second one comes when all is acknowledged: what the
  * unit does after that, when it is armed anew, interrupts anew.  A bit that was set only after the
@@ -14,6 +14,7 @@
 #include <asm/nmi.h>
 #include <asm/perf_event.h>
 
+#include "../intel/nmi.h"
 #include "compat.h"
 #include "nmi.h"
 #include "unit.h"
@@ -52,20 +53,15 @@ static int second_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-int pt_nmi_register(void)
-{
-	int ret = register_nmi_handler(NMI_LOCAL, first_handler, NMI_FLAG_FIRST, "auxpmu_pt_first");
+static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_pt_first",
+					second_handler, "auxpmu_pt");
 
-	if (ret)
-		return ret;
-	ret = register_nmi_handler(NMI_LOCAL, second_handler, 0, "auxpmu_pt");
-	if (ret)
-		unregister_nmi_handler(NMI_LOCAL, "auxpmu_pt_first");
-	return ret;
+int pt_nmi_register(bool rival)
+{
+	return intel_nmi_register(&nmi);
 }
 
 void pt_nmi_unregister(void)
 {
-	unregister_nmi_handler(NMI_LOCAL, "auxpmu_pt");
-	unregister_nmi_handler(NMI_LOCAL, "auxpmu_pt_first");
+	intel_nmi_unregister(&nmi);
 }

@@ -3,7 +3,9 @@
 #ifndef AUXPMU_PT_NMI_H
 #define AUXPMU_PT_NMI_H
 
-int pt_nmi_register(void);
+#include <linux/types.h>
+
+int pt_nmi_register(bool rival);
 void pt_nmi_unregister(void);
 
 #endif /* AUXPMU_PT_NMI_H */

@@ -2,8 +2,8 @@
 /*
  * auxpmu_pt: Intel Processor Trace, beside the kernel's own driver.
  *
- * What the unit is told: config.c (what to trace), topa.c (where to), unit.c (its registers). Whose
- * it is: claim.c.  When it interrupts: nmi.c.  All else is the framework's.
+ * What the unit is told: config.c (what to trace), topa.c (where to), unit.c (its registers).  When
+ * it interrupts: nmi.c.  All else is the framework's.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,9 +15,8 @@
 
 #include "auxpmu.h"
 #include "caps.h"
-#include "claim.h"
 #include "config.h"
-#include "power.h"
+#include "nmi.h"
 #include "topa.h"
 #include "unit.h"
 
@@ -51,14 +50,7 @@ static int event_init(struct perf_event *event, struct auxpmu_event *aux)
 	aux->needs.rules.uncounted = true;
 	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES))
 		aux->needs.rules.start_align = EARLY_INTERRUPT;
-	/* An inherited event is there only as long as the one it comes from. */
-	return event->parent ? 0 : pt_claim_get(event);
-}
-
-static void event_destroy(struct perf_event *event, struct auxpmu_event *aux)
-{
-	if (!event->parent)
-		pt_claim_put();
+	return 0;
 }
 
 static int buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
@@ -85,7 +77,6 @@ static const struct auxpmu_ops ops = {
 	.version = AUXPMU_OPS_VERSION,
 	.unit_init = unit_init,
 	.event_init = event_init,
-	.event_destroy = event_destroy,
 	.buffer_init = buffer_init,
 	.buffer_fini = buffer_fini,
 	.add = add,
@@ -95,11 +86,23 @@ static const struct auxpmu_ops ops = {
 	.forget = pt_unit_forget,
 };
 
+/* Each has the kernel's handler of performance interrupts. */
+static const char *const handlers[] = { "cpu", "cpu_core", "cpu_atom", NULL };
+
+static const struct auxpmu_claim claim = {
+	.rival = "intel_pt",
+	.handlers = handlers,
+	.begin = pt_nmi_register,
+	.end = pt_nmi_unregister,
+	.take = pt_unit_take,
+	.give = pt_unit_give,
+	.kill = pt_unit_kill,
+};
+
 static const struct attribute_group *groups[] = {
 	&pt_format_group,
 	&pt_caps_group,
 	&pt_timing_group,
-	&pt_claim_group,
 	&pt_errors_group,
 	NULL
 };
@@ -107,6 +110,7 @@ static const struct attribute_group *groups[] = {
 static struct auxpmu_desc desc = {
 	.ops = &ops,
 	.attr_groups = groups,
+	.claim = &claim,
 	.filters_stop = true,
 	.tell_once = true,
 	/* The largest region that a table can name. */
@@ -128,23 +132,12 @@ static int __init pt_init(void)
 	desc.nr_addr_filters = pt_nr_ranges();
 	/* Who knows intel_pt expects aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "intel_pt");
-	ret = pt_claim_init();
-	if (ret)
-		return ret;
 	pmu = auxpmu_register(&desc);
-	if (IS_ERR(pmu)) {
-		pt_claim_exit();
-		return PTR_ERR(pmu);
-	}
-	pt_power_init();
-	return 0;
+	return PTR_ERR_OR_ZERO(pmu);
 }
 
 static void __exit pt_exit(void)
 {
-	pt_power_exit();
-	/* While the sessions are there: what is given back may have to be suspended first. */
-	pt_claim_exit();
 	auxpmu_unregister(pmu);
 }
 

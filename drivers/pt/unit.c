@@ -340,15 +340,18 @@ void pt_unit_kill(void)
 	wmb();
 }
 
-int pt_unit_save(struct pt_unit *unit)
+int pt_unit_take(const char **why)
 {
+	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 	struct pt_registers *saved = &unit->saved;
 	unsigned int n;
 
 	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &saved->ctl))
-		return -EIO;
-	if (saved->ctl & RTIT_CTL_TRACEEN)
+		return -ENODEV;
+	if (saved->ctl & RTIT_CTL_TRACEEN) {
+		*why = "TraceEn is set, by firmware or by a tool that writes registers";
 		return -EBUSY;
+	}
 	rdmsrq_safe(MSR_IA32_RTIT_STATUS, &saved->status);
 	rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_BASE, &saved->output_base);
 	rdmsrq_safe(MSR_IA32_RTIT_OUTPUT_MASK, &saved->output_mask);
@@ -359,14 +362,17 @@ int pt_unit_save(struct pt_unit *unit)
 		rdmsrq_safe(MSR_RTIT_RANGE(n, 1), &saved->range[n][1]);
 	}
 	unit->known = false;
+	unit->claimed = true;
 	return 0;
 }
 
-void pt_unit_restore(struct pt_unit *unit)
+void pt_unit_give(void)
 {
+	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 	const struct pt_registers *saved = &unit->saved;
 	unsigned int n;
 
+	unit->claimed = false;
 	/* No other register can be written while TraceEn is set. */
 	write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
 	write_msr(unit, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
@@ -380,30 +386,11 @@ void pt_unit_restore(struct pt_unit *unit)
 	}
 }
 
-struct error_attr {
-	struct device_attribute attr;
-	size_t offset;
-};
-
-static ssize_t error_show(struct device *dev, struct device_attribute *attr, char *page)
-{
-	size_t offset = container_of(attr, struct error_attr, attr)->offset;
-	u64 total = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		const void *errors = &per_cpu(pt_units, cpu).errors;
-
-		total += READ_ONCE(*(const u64 *)(errors + offset));
-	}
-	return sysfs_emit(page, "%llu\n", total);
-}
-
-static struct error_attr errors[] = {
-	{ __ATTR(topa, 0444, error_show, NULL), offsetof(struct pt_errors, topa) },
-	{ __ATTR(stopped, 0444, error_show, NULL), offsetof(struct pt_errors, stopped) },
-	{ __ATTR(overflow, 0444, error_show, NULL), offsetof(struct pt_errors, overflow) },
-	{ __ATTR(fault, 0444, error_show, NULL), offsetof(struct pt_errors, fault) },
+static struct auxpmu_counter errors[] = {
+	AUXPMU_COUNTER(topa, pt_units.errors.topa),
+	AUXPMU_COUNTER(stopped, pt_units.errors.stopped),
+	AUXPMU_COUNTER(overflow, pt_units.errors.overflow),
+	AUXPMU_COUNTER(fault, pt_units.errors.fault),
 };
 
 static struct attribute *error_attrs[] = {

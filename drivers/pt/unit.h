@@ -35,7 +35,7 @@ struct pt_errors {
 /**
  * struct pt_unit - one CPU's
  * @session: the framework's side
- * @claimed: it is ours, see claim.h
+ * @claimed: it is ours
  * @on: it may be writing
  * @latched: it was switched off by the first of the NMI handlers, which knows why
  * @pmi: that handler has seen a performance interrupt that the second one has still to serve
@@ -85,14 +85,13 @@ void pt_unit_latch(struct pt_unit *unit);
 /* While it is on: has it passed its interrupt, or come to a stop? */
 bool pt_unit_needs_attention(struct pt_unit *unit);
 
-/* Switches it off for good: the kernel is going away. */
+/*
+ * The claim: saves the registers, which takes that the unit traces for nobody; puts them back, with
+ * TraceEn clear; switches it off for good.
+ */
+int pt_unit_take(const char **why);
+void pt_unit_give(void);
 void pt_unit_kill(void);
-
-/* Saves the registers.  -EBUSY: the unit traces for somebody; -EIO: there is no such unit. */
-int pt_unit_save(struct pt_unit *unit);
-
-/* Puts them back, with TraceEn clear. */
-void pt_unit_restore(struct pt_unit *unit);
 
 /* sysfs errors/: the errors of all units, counted. */
 extern const struct attribute_group pt_errors_group;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <format>
 
@@ -187,6 +188,15 @@ perf_event_attr dummy_attr() noexcept
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_DUMMY;
 	return attr;
+}
+
+void set_aux_action(perf_event_attr &attr, AuxAction action) noexcept
+{
+	const auto value = static_cast<std::uint32_t>(action);
+
+	std::memcpy(reinterpret_cast<std::byte *>(&attr) + offsetof(perf_event_attr, aux_sample_size) +
+			    sizeof(attr.aux_sample_size),
+		&value, sizeof(value));
 }
 
 Result<Event> Event::open(const perf_event_attr &attr, Target target, int group_fd)

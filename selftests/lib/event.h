@@ -32,6 +32,10 @@ struct Target {
 /* Of a software event that counts nothing: to look at the times of, to lend a ring, to be in the way. */
 perf_event_attr dummy_attr() noexcept;
 
+/* attr.aux_action, which older headers have as a reserved word behind aux_sample_size. */
+enum class AuxAction : std::uint32_t { start_paused = 1, pause = 2, resume = 4 };
+void set_aux_action(perf_event_attr &attr, AuxAction action) noexcept;
+
 class Event
 {
 public:

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* aux_start_paused, aux_pause and aux_resume: trace comes while it is not paused, all of it, and none else. */
-#include <cstddef>
-#include <cstring>
 #include <string_view>
 
 #include <sys/ioctl.h>
@@ -16,18 +14,6 @@ using namespace auxpmu::test;
 
 namespace
 {
-
-/* attr.aux_action, which older headers have as a reserved word behind aux_sample_size. */
-enum class Action : std::uint32_t { start_paused = 1, pause = 2, resume = 4 };
-
-void set_action(perf_event_attr &attr, Action action)
-{
-	auto value = static_cast<std::uint32_t>(action);
-
-	std::memcpy(reinterpret_cast<std::byte *>(&attr) + offsetof(perf_event_attr, aux_sample_size) +
-			    sizeof(attr.aux_sample_size),
-		&value, sizeof(value));
-}
 
 void pause_here()
 {
@@ -51,11 +37,11 @@ struct Paused {
 		setup.aux_bytes = 256 * KiB;
 		setup.watermark = 4 * KiB;
 		auto attr = make_attr(setup);
-		set_action(attr, Action::start_paused);
+		set_aux_action(attr, AuxAction::start_paused);
 		event = Event::open(attr, setup.target).value();
 		auto resuming = at_syscall("getpgid");
-		set_action(pausing, Action::pause);
-		set_action(resuming, Action::resume);
+		set_aux_action(pausing, AuxAction::pause);
+		set_aux_action(resuming, AuxAction::resume);
 		pause = Event::open(pausing, setup.target, event.fd()).value();
 		resume = Event::open(resuming, setup.target, event.fd()).value();
 		data = DataRing::map(event, setup.data_bytes).value();

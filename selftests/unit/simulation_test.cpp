@@ -178,13 +178,15 @@ Rules rules_of(Kind kind, Random &random, u32 page, u32 size)
 	auto power = [&](u32 most) {
 		return 1U << pick(random, 0, std::bit_width(most) - 1);
 	};
-	Rules rules{power(page), power(page), 1, 0, 0, kind == CONTIGUOUS, false};
+	Rules rules{power(page), power(page), 1, 0, 0, kind == CONTIGUOUS, false, false, false};
 	if (kind == REGIONS) {
 		rules.granule = page * power(size / page);
 		rules.unit = power(page);
 	} else {
 		rules.unit = pick(random, 0, 1) ? power(rules.end_align) : rules.end_align * (u32)pick(random, 1, 6);
 	}
+	rules.grid = kind == CONTIGUOUS && rules.unit % rules.start_align == 0 && rules.unit % rules.end_align == 0 &&
+		     pick(random, 0, 1);
 	if (pick(random, 0, 1))
 		rules.spare = static_cast<u32>(pick(random, 0, page));
 	return rules;

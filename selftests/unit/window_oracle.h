@@ -20,7 +20,8 @@ inline std::string text(const Rules &rules)
 	std::ostringstream out;
 	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.unit
 	    << " spare " << rules.spare << " granule " << rules.granule
-	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.uncounted ? " uncounted" : "");
+	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "")
+	    << (rules.wraps ? " wraps" : "") << (rules.uncounted ? " uncounted" : "");
 	return out.str();
 }
 
@@ -62,10 +63,22 @@ inline std::uint64_t first_lap_end(const Rules &rules, std::uint64_t from, std::
 	return rules.uncounted && from / size == 0 ? size : AUXPMU_NO_LIMIT;
 }
 
+// Does hardware that overwrites go on from the end of the buffer to its beginning?
+inline bool endless(const Rules &rules, std::size_t chunks)
+{
+	return !rules.contiguous || (rules.wraps && chunks == 1);
+}
+
+// May a window start here, as far as a grid goes that begins with the buffer and has whole units only?
+inline bool in_grid(const Rules &rules, std::uint64_t from, std::uint64_t size)
+{
+	return !rules.grid || (from % size % rules.unit == 0 && from % size + rules.unit <= size);
+}
+
 // Is this a head such a unit leaves behind, if it starts with an empty buffer?
 inline bool left_behind(const Rules &rules, std::uint64_t head)
 {
-	if (rules.unit % rules.start_align)
+	if (rules.unit % rules.start_align || rules.grid)
 		return true;
 	const auto step = rules.granule ? rules.unit : std::min(rules.unit, rules.end_align);
 	return head % rules.start_align == 0 && head % step == 0;
@@ -107,9 +120,9 @@ public:
 		usable_.assign(horizon + rules_.spare + 2, false);
 		std::fill_n(usable_.begin(), horizon, true);
 		for (auto from = head; from < head + horizon && !from_; ++from) {
-			if (from % rules_.start_align)
+			if (from % rules_.start_align || !in_grid(rules_, from, size_))
 				continue;
-			if (overwrite && !rules_.contiguous) {
+			if (overwrite && endless(rules_, chunks_)) {
 				// It ends nowhere, but has to start where it could end somewhere.
 				auto to = from + 1;
 				// One of unit and end_align divides the other.
@@ -134,7 +147,7 @@ public:
 	{
 		if (!from_)
 			return {0, 0, 0, true};
-		if (overwrite_ && !rules_.contiguous)
+		if (overwrite_ && endless(rules_, chunks_))
 			return {*from_, AUXPMU_NO_LIMIT, first_lap_end(rules_, *from_, size_), false};
 		auto irq = ends_.back();
 		if (!overwrite_)
@@ -204,11 +217,14 @@ public:
 
 	Window operator()(const Request &request) const
 	{
-		if (request.overwrite && !rules_.contiguous)
-			return endless(request.head);
+		if (rules_.grid && rules_.unit > size_) // nowhere in the grid
+			return {0, 0, 0, true};
+		if (request.overwrite && endless(rules_, starts_.size() - 1))
+			return from_anywhere(request.head);
 		const auto spread = request.overwrite ? 2 * size_ : writable(rules_, request.space);
 		for (auto from = request.head; from + rules_.spare < request.head + spread; ++from) {
-			from += (rules_.start_align - from % rules_.start_align) % rules_.start_align;
+			while (from % rules_.start_align || !in_grid(rules_, from, size_))
+				++from;
 			const auto end = request.head + spread;
 			const auto limit = (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
 			if (limit > end || limit < from + rules_.unit || stop(from + 1) > limit) {
@@ -229,9 +245,10 @@ public:
 	}
 
 private:
-	Window endless(std::uint64_t from) const
+	Window from_anywhere(std::uint64_t from) const
 	{
-		while (from % rules_.start_align || !first(from, from + 1, AUXPMU_NO_LIMIT))
+		while (from % rules_.start_align || !in_grid(rules_, from, size_) ||
+			!first(from, from + 1, AUXPMU_NO_LIMIT))
 			++from;
 		return {from, AUXPMU_NO_LIMIT, first_lap_end(rules_, from, size_), false};
 	}
@@ -299,6 +316,8 @@ inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 		return !page || (rules.granule >= *page && rules.unit <= *page);
 	}
 	if (!power_of_two(rules.end_align) || (page && rules.end_align > *page))
+		return false;
+	if (rules.grid && (!rules.contiguous || rules.unit % rules.start_align || rules.unit % rules.end_align))
 		return false;
 	return rules.unit % rules.end_align == 0 || rules.end_align % rules.unit == 0;
 }

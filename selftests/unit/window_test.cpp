@@ -29,12 +29,15 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 		for (auto end : aligns)
 			for (auto unit : units)
 				for (auto spare : spares) {
-					book.push_back({start, end, unit, spare, 0, false, spare == 0});
-					book.push_back({start, end, unit, spare, 0, true, false});
+					book.push_back({start, end, unit, spare, 0, false, false, false, spare == 0});
+					book.push_back({start, end, unit, spare, 0, true, false, spare == 0, false});
+					if (unit % start == 0 && unit % end == 0)
+						book.push_back({start, end, unit, spare, 0, true, true, spare == 0,
+							spare == 0});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
-							book.push_back(
-								{start, end, unit, spare, granule, false, spare == 0});
+							book.push_back({start, end, unit, spare, granule, false, false,
+								false, spare == 0});
 				}
 	return book;
 }
@@ -133,7 +136,11 @@ Rules random_rules(Random &random, u32 page, std::uint64_t size)
 				? rules.end_align * static_cast<u32>(pick(random, 1, rules.end_align > 256 ? 2 : 40))
 				: power(1, rules.end_align);
 	}
-	rules.uncounted = !rules.contiguous && pick(random, 0, 1);
+	rules.grid = rules.contiguous && pick(random, 0, 1);
+	if (rules.grid && rules.unit % rules.start_align)
+		rules.start_align = 1;
+	rules.wraps = rules.contiguous && pick(random, 0, 1);
+	rules.uncounted = (!rules.contiguous || rules.wraps) && pick(random, 0, 1);
 	if (pick(random, 0, 1))
 		rules.spare = static_cast<u32>(pick(random, 0, 2 * page));
 	return rules;
@@ -322,7 +329,8 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 			for (auto unit : units)
 				for (auto granule : granules)
 					for (bool contiguous : {false, true}) {
-						const Rules rules{start, end, unit, 0, granule, contiguous, false};
+						const Rules rules{
+							start, end, unit, 0, granule, contiguous, false, false, false};
 						CAPTURE(text(rules));
 						const auto *alone = auxpmu_window_rules_valid(&rules, nullptr);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
@@ -344,18 +352,34 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 	SUCCEED();
 }
 
+TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows in buffers from one page on")
+{
+	for (unsigned pages = 1; pages <= 64; pages *= 2)
+		for (unsigned order = 0; (1U << order) <= pages; ++order) {
+			const Layout layout{12, std::vector<unsigned>(pages >> order, order)};
+			const Map map(layout);
+			// As drivers/bts keeps it.
+			const u32 spare = std::min(4080U, ((4096U << order) / 2 - 48) / 24 * 24);
+			const Rules rules{1, 1, 24, spare, 0, true, true, true, false};
+			CAPTURE(layout.text(), spare);
+			ENSURE(auxpmu_window_rules_valid(&rules, map.get()) == nullptr);
+			ENSURE(!stuck_at(layout, map, rules));
+		}
+	SUCCEED();
+}
+
 TEST_CASE("the rules of trace units that exist are accepted for the buffers they are used with")
 {
 	const std::vector<std::pair<const char *, Rules>> known = {
-		{"Intel PT", {1, 1, 1, 0, 4096, false, true}},
-		{"Intel PT, large regions", {1, 1, 1, 0, 65536, false, false}},
-		{"BTS", {8, 8, 24, 0, 0, true, false}},
-		{"SPE", {64, 4096, 1, 0, 0, true, false}},
-		{"TRBE", {64, 4096, 1, 0, 0, true, false}},
-		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, true, false}},
-		{"ETR, flat", {16, 16, 16, 0, 0, true, false}},
-		{"copy", {1, 1, 1, 0, 0, false, false}},
-		{"copy of whole records", {1, 64, 64, 0, 0, false, false}},
+		{"Intel PT", {1, 1, 1, 0, 4096, false, false, false, true}},
+		{"Intel PT, large regions", {1, 1, 1, 0, 65536, false, false, false, false}},
+		{"BTS", {1, 1, 24, 4080, 0, true, true, true, false}},
+		{"SPE", {64, 4096, 1, 0, 0, true, false, false, false}},
+		{"TRBE", {64, 4096, 1, 0, 0, true, false, false, false}},
+		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, true, false, false, false}},
+		{"ETR, flat", {16, 16, 16, 0, 0, true, false, false, false}},
+		{"copy", {1, 1, 1, 0, 0, false, false, false, false}},
+		{"copy of whole records", {1, 64, 64, 0, 0, false, false, false, false}},
 	};
 	for (unsigned pages = 8; pages <= 1024; pages *= 2)
 		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {

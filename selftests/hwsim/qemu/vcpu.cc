@@ -291,7 +291,8 @@ void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
 	pt.interrupt(from, level, to);
 	if (was)
 		truth.write(from, pt.enabled() ? to.pc : pt.left_for());
-	store_branch(from, level, to.pc);
+	/* Right behind SYSCALL no block of the kernel has said yet that it is one; but its addresses are the upper ones. */
+	store_branch(from, static_cast<std::int64_t>(from) < 0 ? 0 : level, to.pc);
 }
 
 void Vcpu::address_space(std::uint64_t pc)
@@ -421,8 +422,9 @@ void Vcpu::performance_interrupt()
 		return deliver();
 	collect();
 	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
+	/* One that is on its way is not put off by the next: branch trace store asks with each record. */
 	if (faults.late_pmi)
-		late_at = now + faults.late_pmi;
+		late_at = late_at ? late_at : now + faults.late_pmi;
 	else
 		deliver();
 	/* While the handler of the first runs: two at once would be one NMI. */

@@ -2,10 +2,10 @@
 /*
  * hwsim-compare: the branches that a decoder found against the truth log.
  *
- *   hwsim-compare [--partial] [--bts] TRUTH-PREFIX < branches
+ *   hwsim-compare [--partial | --last] [--bts] TRUTH-PREFIX < branches
  *
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
- * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --bts: the truth is what branch trace store had to
+ * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --last: it has the last of it, all of that; --bts: the truth is what branch trace store had to
  * record. Exit status 0: no differences, 1: differences, 2: nothing to compare.
  */
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <exception>
 #include <iostream>
 #include <map>
+#include <span>
 #include <unistd.h>
 
 #include "../base/compare.h"
@@ -55,7 +56,7 @@ std::map<unsigned, std::vector<Step>> read_truths(const std::string &prefix)
 	}
 }
 
-int run(const std::string &prefix, const Rules &rules)
+int run(const std::string &prefix, const Rules &rules, bool last)
 {
 	auto decoded = read_branches(stdin);
 	const auto truths = read_truths(prefix);
@@ -65,11 +66,14 @@ int run(const std::string &prefix, const Rules &rules)
 	}
 	std::size_t differences = 0, total = 0, missing = 0, losses = 0;
 	for (const auto &[cpu, truth] : truths) {
-		const Comparison result = compare(truth, decoded[cpu], rules);
+		std::span<const Step> told(truth);
+		if (last)
+			told = told.last(std::min(told.size(), decoded[cpu].size()));
+		const Comparison result = compare(told, decoded[cpu], rules);
 		std::printf("cpu %u: truth %zu, decoded %zu, differences %zu\n", cpu, result.truth, result.decoded,
 			result.differences.size());
 		for (std::size_t i = 0; i < std::min(result.differences.size(), shown); i++)
-			std::cout << describe(result.differences[i], truth, decoded[cpu]);
+			std::cout << describe(result.differences[i], told, decoded[cpu]);
 		differences += result.differences.size();
 		total += result.equal;
 		missing += result.missing;
@@ -91,20 +95,23 @@ int main(int argc, char **argv)
 {
 	Rules rules;
 	std::string prefix, which;
+	bool last = false;
 	for (int i = 1; i < argc; i++) {
 		if (argv[i] == std::string("--partial"))
 			rules.partial = true;
+		else if (argv[i] == std::string("--last"))
+			last = true;
 		else if (argv[i] == std::string("--bts"))
 			which = ".bts";
 		else
 			prefix = argv[i];
 	}
 	if (prefix.empty()) {
-		std::cerr << "usage: hwsim-compare [--partial] [--bts] TRUTH-PREFIX < branches\n";
+		std::cerr << "usage: hwsim-compare [--partial | --last] [--bts] TRUTH-PREFIX < branches\n";
 		return 2;
 	}
 	try {
-		return run(prefix + which, rules);
+		return run(prefix + which, rules, last);
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-compare: " << error.what() << "\n";
 		return 2;

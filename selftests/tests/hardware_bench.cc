@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's own intel_pt and auxpmu_pt side by side: instructions that the kernel retires for the same work.  On virtual
- * hardware with retired.so (selftests/hwsim), for the processor's own counters stand still where it matters.
+ * The kernel's own driver and ours side by side: instructions that the kernel retires for the same work.  On virtual hardware with
+ * retired.so (selftests/hwsim), for the processor's own counters stand still where it matters.
  *
- *   auxpmu_pt_bench
+ *   auxpmu_hardware_bench auxpmu_pt|auxpmu_bts
  */
 #include <algorithm>
 #include <chrono>
@@ -259,62 +259,72 @@ double aux_sample(const std::string &name)
 	return sampled(name, 4096) - sampled(name, 0);
 }
 
-void wait_until_free()
+void wait_until_free(const std::string &ours)
 {
 	const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
 
-	while (read_small_file("/sys/bus/event_source/devices/auxpmu_pt/claim").value_or("").starts_with("held"))
+	while (read_small_file("/sys/bus/event_source/devices/" + ours + "/claim").value_or("").starts_with("held"))
 		if (std::chrono::steady_clock::now() > end)
 			throw std::runtime_error("the trace units are not given back");
 }
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
 	struct Row {
 		const char *what;
 		double allowed;
+		bool in_both; /* also of BTS */
 		std::function<double(const std::string &)> measure;
 	};
 	const Row table[] = {
-		{"performance interrupt", 1.3, performance_interrupt},
-		{"sched-out and sched-in", 1.0, sched_pair},
-		{"AUX sample of 4 KiB", 1.0, aux_sample},
-		{"mmap of 1 MiB", 1.0,
+		{"performance interrupt", 1.3, true, performance_interrupt},
+		{"sched-out and sched-in", 1.0, true, sched_pair},
+		{"AUX sample of 4 KiB", 1.0, false, aux_sample},
+		{"mmap of 1 MiB", 1.0, true,
 			[](const std::string &name) {
 				return setup_aux(name, 1 * MiB);
 			}},
-		{"mmap of 64 MiB", 1.0,
+		{"mmap of 64 MiB", 1.0, true,
 			[](const std::string &name) {
 				return setup_aux(name, 64 * MiB);
 			}},
-		{"mmap of 1024 MiB", 1.0,
+		{"mmap of 1024 MiB", 1.0, true,
 			[](const std::string &name) {
 				return setup_aux(name, 1024 * MiB);
 			}},
 	};
 
+	const std::string own = argc > 1 ? argv[1] : "auxpmu_pt";
+	const bool bts = own == "auxpmu_bts";
+	const std::string rival = bts ? "intel_bts" : "intel_pt";
+
 	pin_to_first();
 	kernel_instructions();
-	std::printf("TAP version 13\n1..%zu\n", std::size(table));
-	std::printf("# instructions of the kernel for one      intel_pt  auxpmu_pt  ratio  goal\n");
+	std::printf("TAP version 13\n");
+	std::printf("# instructions of the kernel for one     %9s %10s  ratio  goal\n", rival.c_str(), own.c_str());
 	int n = 0;
 	for (const Row &row : table) {
+		/* The kernel's BTS driver takes no samples. */
+		if (bts && !row.in_both)
+			continue;
 		n++;
 		try {
-			const double theirs = row.measure("intel_pt");
-			const double ours = row.measure("auxpmu_pt");
-			wait_until_free();
-			std::printf("# %-36s %12.0f %10.0f %6.2f %5.1f\n", row.what, theirs, ours, ours / theirs,
-				row.allowed);
+			const double allowed = bts ? 1.0 : row.allowed;
+			const double theirs = row.measure(rival);
+			const double ours = row.measure(own);
+			wait_until_free(own);
+			std::printf(
+				"# %-36s %12.0f %10.0f %6.2f %5.1f\n", row.what, theirs, ours, ours / theirs, allowed);
 			std::printf("ok %d - %s: %.2f of the kernel's own%s\n", n, row.what, ours / theirs,
-				ours <= theirs * row.allowed ? "" : ", more than the goal");
+				ours <= theirs * allowed ? "" : ", more than the goal");
 		} catch (const std::exception &failure) {
 			std::printf("not ok %d - %s: %s\n", n, row.what, failure.what());
 			return 1;
 		}
 		std::fflush(stdout);
 	}
+	std::printf("1..%d\n", n);
 	return 0;
 }

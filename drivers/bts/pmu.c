@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * auxpmu_bts: Intel Branch Trace Store, beside the kernel's own driver.
+ *
+ * What the store is told: unit.c.  When it interrupts: nmi.c.  All else is the framework's.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bits.h>
+#include <linux/err.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/perf_event.h>
+#include <linux/string.h>
+
+#include <asm/cpufeature.h>
+#include <asm/processor.h>
+
+#include "auxpmu.h"
+#include "compat.h"
+#include "nmi.h"
+#include "unit.h"
+
+/*
+ * Room for what is recorded between the threshold and the handler: as much as the kernel's own
+ * driver keeps, 170 records.
+ */
+#define SKID	(170 * BTS_RECORD)
+
+static char *name = "auxpmu_bts";
+module_param(name, charp, 0444);
+MODULE_PARM_DESC(name, "auxpmu_bts, or intel_bts where the kernel has no PMU of that name (clearcpuid=bts)");
+
+static struct auxpmu *pmu;
+/* Can levels be left out?  DS-CPL. */
+static bool tells_levels;
+
+static int unit_init(struct auxpmu_session *session)
+{
+	per_cpu(bts_units, session->cpu).session = session;
+	return 0;
+}
+
+/*
+ * Records of branches between programs and the kernel hold addresses of both, even if the kernel is
+ * excluded: then the core did not ask whether the user may see them.
+ */
+static int event_init(struct perf_event *event, struct auxpmu_event *aux)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (attr->config || attr->config1 || attr->config2)
+		return -EINVAL;
+	if ((attr->exclude_kernel || attr->exclude_user) && !tells_levels)
+		return -EOPNOTSUPP;
+	aux->needs.output = AUXPMU_WINDOW;
+	aux->needs.pages = AUXPMU_PAGES_LARGE;
+	aux->needs.rules.unit = BTS_RECORD;
+	aux->needs.rules.grid = true;
+	aux->needs.rules.wraps = true;
+	aux->needs.rules.spare = SKID;
+	/* An inherited event is its parent's user's. */
+	return attr->exclude_kernel && !event->parent ? auxpmu_allow_kernel() : 0;
+}
+
+/* Small blocks keep less: two windows have to fit into one, wherever in the block it begins. */
+static void suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
+{
+	u32 block = PAGE_SIZE << buffer->chunks.order;
+
+	rules->spare = min_t(u32, SKID, rounddown(block / 2 - 2 * BTS_RECORD, BTS_RECORD));
+}
+
+static const struct auxpmu_ops ops = {
+	.version = AUXPMU_OPS_VERSION,
+	.unit_init = unit_init,
+	.event_init = event_init,
+	.suit = suit,
+	.add = bts_unit_add,
+	.del = bts_unit_del,
+	.arm = bts_unit_arm,
+	.disarm = bts_unit_disarm,
+	.position = bts_unit_position,
+	.forget = bts_unit_forget,
+};
+
+/* Each has the kernel's handler of performance interrupts. */
+static const char *const handlers[] = { "cpu", "cpu_core", "cpu_atom", NULL };
+
+static const struct auxpmu_claim claim = {
+	.rival = "intel_bts",
+	.handlers = handlers,
+	.begin = bts_nmi_register,
+	.end = bts_nmi_unregister,
+	.take = bts_unit_take,
+	.give = bts_unit_give,
+	.kill = bts_unit_kill,
+};
+
+static const struct attribute_group *groups[] = {
+	&bts_errors_group,
+	NULL
+};
+
+static struct auxpmu_desc desc = {
+	.ops = &ops,
+	.attr_groups = groups,
+	.claim = &claim,
+	.tell_once = true,
+};
+
+static int refused(const char *why)
+{
+	pr_notice("no BTS here: %s\n", why);
+	return -ENODEV;
+}
+
+/*
+ * CPUID leaf 1 is read, for the kernel may have been told not to see the bits: DS, DTES64, DS-CPL.
+ * BTS is there unless IA32_MISC_ENABLE says that it is not.
+ */
+static int check_processor(void)
+{
+	u64 enables;
+
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || !(cpuid_edx(1) & BIT(21)) ||
+	    rdmsrq_safe(MSR_IA32_MISC_ENABLE, &enables) ||
+	    (enables & MSR_IA32_MISC_ENABLE_BTS_UNAVAIL))
+		return refused("this processor has none");
+	if (!(cpuid_ecx(1) & BIT(2)))
+		return refused("its records have no addresses of 64 bits (DTES64)");
+	/* Records go to memory by addresses of the kernel, also while a program runs. */
+	if (boot_cpu_has(X86_FEATURE_PTI))
+		return refused("page table isolation is on; boot with pti=off");
+	tells_levels = cpuid_ecx(1) & BIT(4);
+	return 0;
+}
+
+static int __init bts_init(void)
+{
+	int ret = check_processor();
+
+	if (ret)
+		return ret;
+	if (strcmp(name, "auxpmu_bts") && strcmp(name, "intel_bts")) {
+		pr_notice("name=%s refused: auxpmu_bts or intel_bts\n", name);
+		return -EINVAL;
+	}
+	desc.name = name;
+	/* Who knows intel_bts expects aux_head to be an offset. */
+	desc.offset_heads = !strcmp(name, "intel_bts");
+	pmu = auxpmu_register(&desc);
+	return PTR_ERR_OR_ZERO(pmu);
+}
+
+static void __exit bts_exit(void)
+{
+	auxpmu_unregister(pmu);
+}
+
+module_init(bts_init);
+module_exit(bts_exit);
+AUXPMU_IMPORT_NS();
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Intel Branch Trace Store on auxpmu");
+MODULE_AUTHOR("The auxpmu authors");
+MODULE_VERSION(AUXPMU_VERSION);

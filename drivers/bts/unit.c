@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The branch trace store of one CPU: see unit.h. */
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+#include <asm/cpu_entry_area.h>
+#include <asm/intel_ds.h>
+#include <asm/msr-index.h>
+
+#include "compat.h"
+#include "unit.h"
+
+#define CREATE_TRACE_POINTS
+#include "bts_trace.h"
+
+DEFINE_PER_CPU(struct bts_unit, bts_units);
+
+#define SWITCHES	(DEBUGCTLMSR_TR | DEBUGCTLMSR_BTS)
+#define LEVELS		(DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
+#define OURS		(SWITCHES | DEBUGCTLMSR_BTINT | LEVELS)
+
+static int write_msr(struct bts_unit *unit, u32 msr, u64 value)
+{
+	if (!wrmsrq_safe(msr, value))
+		return 0;
+	unit->errors.fault++;
+	trace_auxpmu_bts_fault(msr, value);
+	return -EIO;
+}
+
+/* The other bits belong to others: last branch records, single steps, what is frozen when. */
+static int set_switches(struct bts_unit *unit, u64 bits)
+{
+	u64 ctl;
+
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, ctl);
+	return write_msr(unit, MSR_IA32_DEBUGCTLMSR, (ctl & ~(u64)OURS) | bits);
+}
+
+static void set_fields(struct debug_store *area, const struct bts_fields *fields)
+{
+	area->bts_buffer_base = fields->base;
+	area->bts_index = fields->index;
+	area->bts_absolute_maximum = fields->maximum;
+	area->bts_interrupt_threshold = fields->threshold;
+}
+
+/* --- for the framework --------------------------------------------------------------------- */
+
+/* A CPU that came while somebody else was faster is not ours. */
+int bts_unit_add(struct auxpmu_session *session)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	const struct perf_event_attr *attr = &session->event->attr;
+
+	unit->level = (attr->exclude_kernel ? DEBUGCTLMSR_BTS_OFF_OS : 0) |
+		      (attr->exclude_user ? DEBUGCTLMSR_BTS_OFF_USR : 0);
+	return unit->claimed ? 0 : -ENODEV;
+}
+
+/*
+ * Fields of the last session would have the kernel's own handler count every NMI as one of the
+ * store's.  The switches are off, unless an NMI that switched them off came into somebody's change
+ * of another bit of the register, who then wrote back what had been read.
+ */
+void bts_unit_del(struct auxpmu_session *session)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	u64 ctl;
+
+	if (!unit->claimed)
+		return;
+	rdmsrq(MSR_IA32_DEBUGCTLMSR, ctl);
+	if (ctl & OURS)
+		set_switches(unit, 0);
+	set_fields(unit->area, &unit->saved);
+}
+
+/* The buffer is one block, which the unit writes round and round. */
+static bool goes_round(const struct auxpmu_session *session)
+{
+	return session->window.to == AUXPMU_NO_LIMIT;
+}
+
+/* What of such a block holds whole records. */
+static u64 lap(const struct auxpmu_session *session)
+{
+	u64 length = auxpmu_chunk_nth(&session->buffer->chunks, 0).length;
+
+	return length - length % BTS_RECORD;
+}
+
+/*
+ * Going round it does not interrupt, and nothing counts the laps; but the first one ends with a
+ * record where there was none, for buffers begin as zeros.
+ */
+static bool lap_ended(const struct auxpmu_session *session)
+{
+	u64 run;
+	const u64 *last = auxpmu_buffer_run(session->buffer, lap(session) - BTS_RECORD, &run);
+
+	return READ_ONCE(last[0]) || READ_ONCE(last[1]) || READ_ONCE(last[2]);
+}
+
+/*
+ * The threshold is where the framework wants the interrupt; behind the limit there is room for what
+ * is recorded until somebody has come.
+ */
+static struct bts_fields place(struct bts_unit *unit, const struct auxpmu_session *session)
+{
+	const struct auxpmu_window *window = &session->window;
+	u64 run, at = (u64)auxpmu_buffer_run(session->buffer, window->from, &run);
+
+	unit->window = at;
+	unit->first_lap = false;
+	if (goes_round(session)) {
+		u64 base = at - auxpmu_buffer_offset(session->buffer, window->from);
+		u64 maximum = base + lap(session);
+
+		unit->first_lap = !lap_ended(session);
+		return (struct bts_fields){ base, at, maximum, maximum + BTS_RECORD };
+	}
+	return (struct bts_fields){
+		.base = at,
+		.index = at,
+		.maximum = at + (window->to - window->from) + session->rules.spare,
+		.threshold = at + (window->irq - window->from),
+	};
+}
+
+int bts_unit_arm(struct auxpmu_session *session)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_fields fields;
+	int ret;
+
+	if (!unit->claimed)
+		return -ENODEV;
+	fields = place(unit, session);
+	set_fields(unit->area, &fields);
+	WRITE_ONCE(unit->latched, false);
+	barrier();
+	/* From here on an NMI may switch it off. */
+	WRITE_ONCE(unit->on, true);
+	barrier();
+	/* Without BTINT it goes round. */
+	ret = set_switches(unit, SWITCHES | unit->level |
+			   (goes_round(session) ? 0 : DEBUGCTLMSR_BTINT));
+	if (ret)
+		WRITE_ONCE(unit->on, false);
+	return ret;
+}
+
+void bts_unit_disarm(struct auxpmu_session *session)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+
+	WRITE_ONCE(unit->on, false);
+	barrier();
+	if (!unit->latched)
+		set_switches(unit, 0);
+	/* Records are in memory, in order, like any other store of this processor. */
+	barrier();
+}
+
+void bts_unit_latch(struct bts_unit *unit)
+{
+	set_switches(unit, 0);
+	WRITE_ONCE(unit->latched, true);
+}
+
+/* Bytes of a unit that goes round: a lap more than the index tells when the first has ended. */
+static u64 gone_round(const struct bts_unit *unit, const struct auxpmu_session *session)
+{
+	u64 from = auxpmu_buffer_offset(session->buffer, session->window.from);
+	u64 least = unit->first_lap && lap_ended(session) ? lap(session) - from : 0;
+
+	return auxpmu_buffer_distance(session->buffer, from,
+				      unit->area->bts_index - unit->area->bts_buffer_base, least);
+}
+
+void bts_unit_position(struct auxpmu_session *session, struct auxpmu_position *position)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	const struct debug_store *area = unit->area;
+
+	if (goes_round(session)) {
+		position->bytes = gone_round(unit, session);
+		return;
+	}
+	position->bytes = area->bts_index - unit->window;
+	if (area->bts_index < area->bts_absolute_maximum)
+		return;
+	/* Whether it has dropped records, or was just about to, it does not say. */
+	unit->errors.full++;
+	trace_auxpmu_bts_full(area->bts_index, area->bts_interrupt_threshold);
+	position->gap = true;
+}
+
+bool bts_unit_is_due(const struct bts_unit *unit)
+{
+	return READ_ONCE(unit->area->bts_index) >= unit->area->bts_interrupt_threshold;
+}
+
+/* --- the claim ----------------------------------------------------------------------------- */
+
+/* The area that the kernel keeps for this CPU, whether it uses it or not. */
+static struct debug_store *area_here(void)
+{
+	return &get_cpu_entry_area(smp_processor_id())->cpu_debug_store;
+}
+
+/*
+ * While the kernel's own PMU is held, or has counters and PEBS, the register names that area. Else
+ * it is 0, and stays so: what would set it is set up with the first counter, which we have.
+ */
+static int take_area(struct bts_unit *unit, const char **why)
+{
+	u64 at;
+
+	unit->area = area_here();
+	if (rdmsrq_safe(MSR_IA32_DS_AREA, &at))
+		return -ENODEV;
+	if (at && at != (u64)unit->area) {
+		*why = "IA32_DS_AREA is set, and not by this kernel";
+		return -EBUSY;
+	}
+	unit->own_area = !at;
+	return at ? 0 : write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
+}
+
+int bts_unit_take(const char **why)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	u64 ctl;
+	int ret;
+
+	if (rdmsrq_safe(MSR_IA32_DEBUGCTLMSR, &ctl))
+		return -ENODEV;
+	if (ctl & SWITCHES) {
+		*why = "BTS or TR is set, by firmware or by a tool that writes registers";
+		return -EBUSY;
+	}
+	ret = take_area(unit, why);
+	if (ret)
+		return ret;
+	unit->saved = (struct bts_fields){
+		.base = unit->area->bts_buffer_base,
+		.index = unit->area->bts_index,
+		.maximum = unit->area->bts_absolute_maximum,
+		.threshold = unit->area->bts_interrupt_threshold,
+	};
+	unit->claimed = true;
+	return 0;
+}
+
+void bts_unit_give(void)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+
+	unit->claimed = false;
+	set_switches(unit, 0);
+	set_fields(unit->area, &unit->saved);
+	if (unit->own_area)
+		write_msr(unit, MSR_IA32_DS_AREA, 0);
+}
+
+/* What the kernel has put into the register it puts back itself (perf_restore_debug_store()). */
+void bts_unit_forget(struct auxpmu_session *session)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+
+	if (unit->claimed && unit->own_area)
+		write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
+}
+
+void bts_unit_kill(void)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+
+	if (!unit->claimed)
+		return;
+	unit->claimed = false;
+	set_switches(unit, 0);
+}
+
+static struct auxpmu_counter errors[] = {
+	AUXPMU_COUNTER(full, bts_units.errors.full),
+	AUXPMU_COUNTER(fault, bts_units.errors.fault),
+};
+
+static struct attribute *error_attrs[] = {
+	&errors[0].attr.attr,
+	&errors[1].attr.attr,
+	NULL
+};
+
+const struct attribute_group bts_errors_group = {
+	.name = "errors",
+	.attrs = error_attrs,
+};

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Two NMI handlers around the kernel's own handler of performance interrupts, which acknowledges
+ * and unmasks them whoever they are for: the first one sees them as they come, the second one when
+ * all is acknowledged.  May sleep.
+ */
+#ifndef AUXPMU_INTEL_NMI_H
+#define AUXPMU_INTEL_NMI_H
+
+#include <linux/list.h>
+
+#include <asm/nmi.h>
+
+struct intel_nmi {
+	struct nmiaction first;
+	struct nmiaction second;
+};
+
+#define INTEL_NMI(_first, _first_name, _second, _second_name)			\
+	{									\
+		.first = {							\
+			.handler = (_first),					\
+			.flags = NMI_FLAG_FIRST,				\
+			.name = (_first_name),					\
+		},								\
+		.second = {							\
+			.handler = (_second),					\
+			.name = (_second_name),					\
+		},								\
+	}
+
+static inline int intel_nmi_register(struct intel_nmi *nmi)
+{
+	int ret;
+
+	INIT_LIST_HEAD(&nmi->first.list);
+	INIT_LIST_HEAD(&nmi->second.list);
+	ret = __register_nmi_handler(NMI_LOCAL, &nmi->first);
+	if (ret)
+		return ret;
+	ret = __register_nmi_handler(NMI_LOCAL, &nmi->second);
+	if (ret)
+		unregister_nmi_handler(NMI_LOCAL, nmi->first.name);
+	return ret;
+}
+
+static inline void intel_nmi_unregister(struct intel_nmi *nmi)
+{
+	unregister_nmi_handler(NMI_LOCAL, nmi->second.name);
+	unregister_nmi_handler(NMI_LOCAL, nmi->first.name);
+}
+
+#endif /* AUXPMU_INTEL_NMI_H */

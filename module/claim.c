@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The claim: see claim.h.
+ *
+ * The kernel's own PMU of the units is held by a counter on every CPU that is never switched on:
+ * its events are exclusive, so that nobody can open another, and while there are any the kernel's
+ * handler of performance interrupts works (on x86 x86_add_exclusive() counts them).  Where the
+ * kernel has no such PMU, a counter of cycles that is never switched on keeps that handler at work.
+ *
+ * Counters on a CPU are for the privileged, and events of ours are not only: so a worker makes
+ * them, never the task that opens the event.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+#include <linux/device.h>
+#include <linux/err.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/reboot.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "claim.h"
+#include "pmu.h"
+
+/**
+ * struct claim - of one PMU
+ * @pmu: whose
+ * @ops: what its backend does
+ * @users: events that need it; 0 to 1 under @lock only
+ * @lock: inside cpus_read_lock(): what follows
+ * @claimed: all units of CPUs that are online are ours, or somebody was faster on a CPU that came
+ * @taken: those that are
+ * @holds: the kernel's own PMU is held by one on each CPU
+ * @keeper: or its interrupt handler by this one
+ * @rival: the type of the kernel's own PMU, PERF_TYPE_MAX if there is none
+ * @reason: why the last attempt failed
+ * @release: gives them back
+ * @hotplug: tells of CPUs that come and go
+ * @reboots, @panics: tell that the kernel is going away
+ */
+struct claim {
+	struct auxpmu *pmu;
+	const struct auxpmu_claim *ops;
+	atomic_t users;
+	struct mutex lock; /* inside cpus_read_lock() */
+	bool claimed;
+	cpumask_var_t taken;
+	struct perf_event *__percpu *holds;
+	struct perf_event *keeper;
+	u32 rival;
+	char reason[160];
+	struct work_struct release;
+	struct hlist_node hotplug;
+	struct notifier_block reboots;
+	struct notifier_block panics;
+};
+
+static struct workqueue_struct *workers;
+static int hotplug;
+
+#define refuse_notice(_claim, _errno, _fmt, ...)				\
+({										\
+	struct claim *claim_ = (_claim);					\
+										\
+	snprintf(claim_->reason, sizeof(claim_->reason), _fmt, ##__VA_ARGS__);	\
+	auxpmu_notice(claim_->pmu, "trace units not to be had: %s", claim_->reason); \
+	-(_errno);								\
+})
+
+/* --- counters that never count ------------------------------------------------------------- */
+
+static struct perf_event *idle_counter(int cpu, u32 type, u64 config)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.config = config,
+		.size = sizeof(attr),
+		.disabled = 1,
+	};
+
+	return perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
+}
+
+static int hold(struct claim *claim, int cpu)
+{
+	struct perf_event *event = idle_counter(cpu, claim->rival, 0);
+
+	if (!IS_ERR(event)) {
+		*per_cpu_ptr(claim->holds, cpu) = event;
+		return 0;
+	}
+	if (PTR_ERR(event) == -EBUSY)
+		return refuse_notice(claim, EBUSY,
+				     "somebody traces with %s, or with what excludes it, on CPU %d; stop that first",
+				     claim->ops->rival, cpu);
+	return refuse_notice(claim, -PTR_ERR(event), "no event of %s on CPU %d: error %ld",
+			     claim->ops->rival, cpu, PTR_ERR(event));
+}
+
+static int keep(struct claim *claim)
+{
+	struct perf_event *event = idle_counter(cpumask_first(cpu_online_mask), PERF_TYPE_HARDWARE,
+						PERF_COUNT_HW_CPU_CYCLES);
+
+	if (IS_ERR(event))
+		return refuse_notice(claim, -PTR_ERR(event), "no counter of cycles: error %ld",
+				     PTR_ERR(event));
+	claim->keeper = event;
+	return 0;
+}
+
+static void let_go(struct perf_event **event)
+{
+	if (*event)
+		perf_event_release_kernel(*event);
+	*event = NULL;
+}
+
+/* --- one CPU ----------------------------------------------------------------------------- */
+
+struct attempt {
+	struct claim *claim;
+	int ret;
+	const char *why;
+};
+
+/* On the CPU itself, as the next two. */
+static void take_here(void *data)
+{
+	struct attempt *attempt = data;
+
+	attempt->ret = attempt->claim->ops->take(&attempt->why);
+}
+
+static void give_here(void *data)
+{
+	struct claim *claim = data;
+
+	auxpmu_suspend(claim->pmu);
+	claim->ops->give();
+}
+
+static void kill_here(void *data)
+{
+	struct claim *claim = data;
+
+	claim->ops->kill();
+}
+
+static int claim_cpu(struct claim *claim, int cpu)
+{
+	struct attempt attempt = { .claim = claim, .why = "it has no trace unit" };
+	int ret = claim->keeper ? 0 : hold(claim, cpu);
+
+	if (ret)
+		return ret;
+	if (smp_call_function_single(cpu, take_here, &attempt, 1))
+		attempt.ret = -ENXIO;
+	if (attempt.ret) {
+		let_go(per_cpu_ptr(claim->holds, cpu));
+		return refuse_notice(claim, -attempt.ret, "CPU %d: %s", cpu, attempt.why);
+	}
+	cpumask_set_cpu(cpu, claim->taken);
+	return 0;
+}
+
+/* Nothing but the hold is undone where it was not taken. */
+static void unclaim_cpu(struct claim *claim, int cpu)
+{
+	if (cpumask_test_and_clear_cpu(cpu, claim->taken))
+		smp_call_function_single(cpu, give_here, claim, 1);
+	let_go(per_cpu_ptr(claim->holds, cpu));
+}
+
+/* --- all of them ------------------------------------------------------------------------- */
+
+/* The type of a PMU that is the kernel's own; PERF_TYPE_MAX if there is none of that name. */
+static u32 own_type(const struct claim *claim, const char *name)
+{
+	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
+	u32 type = PERF_TYPE_MAX;
+	struct pmu *pmu;
+
+	if (!dev)
+		return type;
+	pmu = dev_get_drvdata(dev);
+	if (pmu && !pmu->module)
+		type = pmu->type;
+	put_device(dev);
+	return type;
+}
+
+static bool interrupts_are_handled(const struct claim *claim)
+{
+	const char *const *name;
+
+	for (name = claim->ops->handlers; *name; name++)
+		if (own_type(claim, *name) != PERF_TYPE_MAX)
+			return true;
+	return false;
+}
+
+static void release_all(struct claim *claim)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		unclaim_cpu(claim, cpu);
+	let_go(&claim->keeper);
+	claim->ops->end();
+}
+
+static int claim_all(struct claim *claim)
+{
+	int cpu, ret;
+
+	if (!interrupts_are_handled(claim))
+		return refuse_notice(claim, ENODEV,
+				     "the kernel has no PMU of the processor, so nobody would acknowledge interrupts");
+	claim->rival = own_type(claim, claim->ops->rival);
+	ret = claim->rival == PERF_TYPE_MAX ? keep(claim) : 0;
+	if (ret)
+		return ret;
+	ret = claim->ops->begin(claim->rival != PERF_TYPE_MAX);
+	if (ret) {
+		let_go(&claim->keeper);
+		return refuse_notice(claim, -ret, "no interrupt handler: error %d", ret);
+	}
+	for_each_online_cpu(cpu) {
+		ret = claim_cpu(claim, cpu);
+		if (ret) {
+			release_all(claim);
+			return ret;
+		}
+	}
+	claim->reason[0] = '\0';
+	return 0;
+}
+
+/* --- for events -------------------------------------------------------------------------- */
+
+struct request {
+	struct work_struct work;
+	struct claim *claim;
+	int ret;
+};
+
+static void claim_work(struct work_struct *work)
+{
+	struct request *request = container_of(work, struct request, work);
+	struct claim *claim = request->claim;
+
+	cpus_read_lock();
+	mutex_lock(&claim->lock);
+	if (!claim->claimed)
+		request->ret = claim_all(claim);
+	if (!request->ret) {
+		claim->claimed = true;
+		atomic_inc(&claim->users);
+	}
+	mutex_unlock(&claim->lock);
+	cpus_read_unlock();
+}
+
+static void release_work(struct work_struct *work)
+{
+	struct claim *claim = container_of(work, struct claim, release);
+
+	cpus_read_lock();
+	mutex_lock(&claim->lock);
+	if (claim->claimed && !atomic_read(&claim->users)) {
+		claim->claimed = false;
+		release_all(claim);
+	}
+	mutex_unlock(&claim->lock);
+	cpus_read_unlock();
+}
+
+int auxpmu_claim_get(struct auxpmu *pmu)
+{
+	struct request request = { .claim = pmu->claim };
+
+	if (!pmu->claim || atomic_inc_not_zero(&pmu->claim->users))
+		return 0;
+	INIT_WORK_ONSTACK(&request.work, claim_work);
+	queue_work(workers, &request.work);
+	flush_work(&request.work);
+	destroy_work_on_stack(&request.work);
+	return request.ret;
+}
+
+void auxpmu_claim_put(struct auxpmu *pmu)
+{
+	if (pmu->claim && atomic_dec_and_test(&pmu->claim->users))
+		queue_work(workers, &pmu->claim->release);
+}
+
+/* --- CPUs that come and go --------------------------------------------------------------- */
+
+/* Somebody else may have been faster: then this CPU is not traced, but it runs. */
+static int cpu_comes(unsigned int cpu, struct hlist_node *node)
+{
+	struct claim *claim = hlist_entry(node, struct claim, hotplug);
+
+	mutex_lock(&claim->lock);
+	if (claim->claimed && !cpumask_test_cpu(cpu, claim->taken))
+		claim_cpu(claim, cpu);
+	mutex_unlock(&claim->lock);
+	return 0;
+}
+
+static int cpu_goes(unsigned int cpu, struct hlist_node *node)
+{
+	struct claim *claim = hlist_entry(node, struct claim, hotplug);
+
+	mutex_lock(&claim->lock);
+	if (claim->claimed)
+		unclaim_cpu(claim, cpu);
+	mutex_unlock(&claim->lock);
+	return 0;
+}
+
+/* --- a kernel that goes ------------------------------------------------------------------- */
+
+/*
+ * A kernel that crashes into another one by kdump calls nobody: the new one lives in memory that no
+ * unit was told of.
+ */
+
+/* For reboot and for kexec, while all CPUs are there. */
+static int reboots(struct notifier_block *self, unsigned long action, void *unused)
+{
+	on_each_cpu(kill_here, container_of(self, struct claim, reboots), 1);
+	return NOTIFY_DONE;
+}
+
+/* The other CPUs are halted. */
+static int panics(struct notifier_block *self, unsigned long action, void *unused)
+{
+	kill_here(container_of(self, struct claim, panics));
+	return NOTIFY_DONE;
+}
+
+/* --- */
+
+static ssize_t claim_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+	struct claim *claim = container_of(pmu, struct auxpmu, pmu)->claim;
+	ssize_t ret;
+
+	mutex_lock(&claim->lock);
+	if (claim->claimed)
+		ret = sysfs_emit(page, "held, for %d events\n", atomic_read(&claim->users));
+	else
+		ret = sysfs_emit(page, "%s%s\n", claim->reason[0] ? "refused: " : "free",
+				 claim->reason);
+	mutex_unlock(&claim->lock);
+	return ret;
+}
+static DEVICE_ATTR_RO(claim);
+
+static struct attribute *claim_attrs[] = {
+	&dev_attr_claim.attr,
+	NULL
+};
+
+const struct attribute_group auxpmu_claim_group = {
+	.attrs = claim_attrs,
+};
+
+static void claim_free(struct claim *claim)
+{
+	free_percpu(claim->holds);
+	free_cpumask_var(claim->taken);
+	kfree(claim);
+}
+
+int auxpmu_claim_make(struct auxpmu *pmu)
+{
+	struct claim *claim;
+	int ret = -ENOMEM;
+
+	if (!pmu->desc->claim)
+		return 0;
+	if (!workers || hotplug < 0)
+		return -ENOMEM;
+	claim = kzalloc(sizeof(*claim), GFP_KERNEL);
+	if (!claim)
+		return ret;
+	claim->pmu = pmu;
+	claim->ops = pmu->desc->claim;
+	mutex_init(&claim->lock);
+	INIT_WORK(&claim->release, release_work);
+	claim->reboots.notifier_call = reboots;
+	claim->panics.notifier_call = panics;
+	if (!zalloc_cpumask_var(&claim->taken, GFP_KERNEL)) {
+		kfree(claim);
+		return ret;
+	}
+	claim->holds = alloc_percpu(struct perf_event *);
+	if (claim->holds)
+		ret = cpuhp_state_add_instance_nocalls(hotplug, &claim->hotplug);
+	if (ret) {
+		claim_free(claim);
+		return ret;
+	}
+	pmu->claim = claim;
+	register_reboot_notifier(&claim->reboots);
+	atomic_notifier_chain_register(&panic_notifier_list, &claim->panics);
+	return 0;
+}
+
+void auxpmu_claim_free(struct auxpmu *pmu)
+{
+	struct claim *claim = pmu->claim;
+
+	if (!claim)
+		return;
+	atomic_notifier_chain_unregister(&panic_notifier_list, &claim->panics);
+	unregister_reboot_notifier(&claim->reboots);
+	flush_work(&claim->release);
+	cpuhp_state_remove_instance_nocalls(hotplug, &claim->hotplug);
+	claim_free(claim);
+}
+
+void auxpmu_claims_init(void)
+{
+	workers = alloc_workqueue("auxpmu_claim", WQ_UNBOUND, 0);
+	/* Above the core's own state, so that its events are there while these functions run. */
+	hotplug = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/auxpmu:online", cpu_comes,
+					  cpu_goes);
+}
+
+void auxpmu_claims_exit(void)
+{
+	if (hotplug >= 0)
+		cpuhp_remove_multi_state(hotplug);
+	if (workers)
+		destroy_workqueue(workers);
+}

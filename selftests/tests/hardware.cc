@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The backends for Intel's trace units beside the kernel's own drivers: who has the units when, and in what state they are given
+ * back. Run with --pmu auxpmu_pt or auxpmu_bts where there are such units; everywhere else all of it is skipped.
+ */
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fixture.h"
+#include "hardware.h"
+#include "knob.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+unsigned first(unsigned n)
+{
+	return n * 3 + 1;
+}
+unsigned second(unsigned n)
+{
+	return n ^ 0x55;
+}
+unsigned third(unsigned n)
+{
+	return n >> 1;
+}
+
+/* The registers of trace units: IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA. */
+struct Registers {
+	static constexpr std::array<unsigned, 11> numbers = {
+		0x1d9, 0x560, 0x561, 0x570, 0x571, 0x572, 0x580, 0x581, 0x582, 0x583, 0x600};
+
+	static std::optional<Registers> read(int cpu)
+	{
+		UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDONLY | O_CLOEXEC));
+		Registers all;
+
+		if (!file)
+			return {};
+		for (std::size_t n = 0; n < numbers.size(); n++)
+			/* One that does not exist is 0 each time. */
+			if (::pread(file.get(), &all.values[n], 8, numbers[n]) != 8)
+				all.values[n] = 0;
+		return all;
+	}
+	bool operator==(const Registers &) const = default;
+
+	std::array<std::uint64_t, numbers.size()> values{};
+};
+
+std::string text(const std::optional<Registers> &registers)
+{
+	std::string all;
+
+	if (!registers)
+		return "none";
+	for (std::size_t n = 0; n < Registers::numbers.size(); n++) {
+		char one[64];
+		std::snprintf(one, sizeof(one), " %x=%llx", Registers::numbers[n],
+			static_cast<unsigned long long>(registers->values[n]));
+		all += one;
+	}
+	return all;
+}
+
+/* An event of the kernel's own driver, opened by the test that is not to disturb it. */
+Result<Event> open_in_tree(Target target)
+{
+	auto pmu = Pmu::find(rival()).value();
+	perf_event_attr attr = pmu.attr();
+
+	attr.exclude_kernel = 1;
+	return Event::open(attr, target);
+}
+
+/* A file of sysfs that turns a CPU off and on. */
+class Switch
+{
+public:
+	explicit Switch(int cpu)
+		: file(::open(("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/online").c_str(),
+			  O_WRONLY | O_CLOEXEC))
+	{
+		if (!file)
+			SKIP("there is no CPU " << cpu << " that can go offline");
+	}
+	void turn(bool on) { REQUIRE(::pwrite(file.get(), on ? "1" : "0", 1, 0) == 1); }
+
+private:
+	UniqueFd file;
+};
+
+} // namespace
+
+namespace auxpmu::test
+{
+
+void churn(unsigned calls)
+{
+	static unsigned (*volatile const table[])(unsigned) = {first, second, third};
+	volatile unsigned value = 1;
+
+	for (unsigned i = 0; i < calls; i++)
+		value = table[(value + i) % 3](value);
+}
+
+std::uint64_t trace_in_tree(int cpu)
+{
+	pin(cpu);
+	Event event = open_in_tree(Target::on_cpu(cpu)).value();
+	DataRing data = DataRing::map(event, 16 * KiB).value();
+	AuxRing aux = AuxRing::map(data, event, 256 * KiB, AuxMode::full_trace).value();
+	event.enable().value();
+	churn(2000);
+	event.disable().value();
+	return aux.head();
+}
+
+} // namespace auxpmu::test
+
+TEST_CASE("While events of ours exist nobody else gets the trace units, and before and after anybody does",
+	"[hardware][claim]")
+{
+	need_in_tree();
+	wait_until_free();
+	CHECK(trace_in_tree(0) > 0);
+	{
+		Tracer tracer(on_cpu(0, 64 * KiB));
+		CHECK(attribute("claim").starts_with("held"));
+		/* A thread's, and that of any CPU: ours follows one CPU only, but the claim is whole. */
+		for (Target target : {Target::task(), Target::on_cpu(0), Target::on_cpu(cpus() - 1)}) {
+			auto theirs = open_in_tree(target);
+			REQUIRE_FALSE(theirs);
+			CHECK(theirs.error().code == EBUSY);
+		}
+		tracer.enable();
+		pin(0);
+		churn(2000);
+		tracer.finish();
+		CHECK(tracer.aux.head() > 0);
+	}
+	wait_until_free();
+	for (int cpu = 0; cpu < cpus(); cpu++)
+		CHECK(trace_in_tree(cpu) > 0);
+}
+
+TEST_CASE("Where somebody else traces we are refused, and the log says why", "[hardware][claim]")
+{
+	need_in_tree();
+	for (Target target : {Target::task(), Target::on_cpu(cpus() - 1)}) {
+		wait_until_free();
+		KernelLog log;
+		{
+			Event theirs = open_in_tree(target).value();
+			Setup setup = on_cpu(0, 64 * KiB);
+			auto ours = Event::open(make_attr(setup), setup.target);
+			REQUIRE_FALSE(ours);
+			CHECK(ours.error().code == EBUSY);
+			CHECK(log.says("trace units not to be had: somebody traces with " + rival()));
+			CHECK(attribute("claim").starts_with("refused: somebody traces with " + rival()));
+		}
+		/* Nothing of the attempt is left. */
+		Tracer tracer(on_cpu(0, 64 * KiB));
+		tracer.finish();
+	}
+	wait_until_free();
+}
+
+TEST_CASE("A user who may not open counters on CPUs can trace an own thread", "[pt][claim]")
+{
+	need("auxpmu_pt");
+	if (::geteuid())
+		SKIP("not root");
+	wait_until_free();
+	auto before = read_small_file("/proc/sys/kernel/perf_event_paranoid").value();
+	UniqueFd knob(::open("/proc/sys/kernel/perf_event_paranoid", O_WRONLY | O_CLOEXEC));
+	REQUIRE(::pwrite(knob.get(), "2", 1, 0) == 1);
+	pid_t child = spawn([] {
+		if (::setresgid(65534, 65534, 65534) || ::setresuid(65534, 65534, 65534))
+			return false;
+		pin(0);
+		Setup setup = on_cpu(0, 16 * KiB);
+		setup.target = Target::task();
+		setup.data_bytes = 4 * KiB;
+		Tracer tracer(setup);
+		tracer.enable();
+		churn(1000);
+		tracer.disable();
+		return tracer.aux.head() > 0;
+	});
+	CHECK(succeeded(child));
+	REQUIRE(::pwrite(knob.get(), before.data(), before.size(), 0) > 0);
+	wait_until_free();
+}
+
+TEST_CASE("The registers are given back as they were, also after a tracer was killed", "[hardware][claim]")
+{
+	need_hardware();
+	wait_until_free();
+	if (Pmu::find(rival()))
+		CHECK(trace_in_tree(0) > 0); /* which leaves something in them */
+	std::array<std::optional<Registers>, 2> before;
+	for (int cpu = 0; cpu < 2; cpu++)
+		if (before[static_cast<std::size_t>(cpu)] = Registers::read(cpu);
+			!before[static_cast<std::size_t>(cpu)])
+			SKIP("registers cannot be read: modprobe msr");
+	for (int cpu = 0; cpu < std::min(2, cpus()); cpu++) {
+		pid_t child = spawn([&] {
+			pin(cpu);
+			Setup setup = on_cpu(cpu, 16 * KiB);
+			Tracer tracer(setup);
+			if (pmu().has_field("cyc"))
+				tracer.event.set_filter("filter 0xffffffff81000000/0x1000").value();
+			tracer.enable();
+			for (;;)
+				churn(1000);
+			return true;
+		});
+		wait_until("the child to trace", [] { return attribute("claim").starts_with("held"); });
+		/* It may be anywhere by then. */
+		REQUIRE(::kill(child, SIGKILL) == 0);
+		REQUIRE(::waitpid(child, nullptr, 0) == child);
+		wait_until_free();
+		for (int other = 0; other < 2; other++) {
+			auto now = Registers::read(other);
+			INFO("CPU " << other << " was " << text(before[static_cast<std::size_t>(other)]) << ", is "
+				    << text(now));
+			CHECK(now == before[static_cast<std::size_t>(other)]);
+		}
+	}
+	if (Pmu::find(rival()))
+		for (int cpu = 0; cpu < cpus(); cpu++)
+			CHECK(trace_in_tree(cpu) > 0);
+}
+
+TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it comes back, and then free",
+	"[hardware][claim]")
+{
+	need_hardware();
+	if (cpus() < 2)
+		SKIP("there is only one CPU");
+	Switch one(1);
+	wait_until_free();
+	{
+		Tracer elsewhere(on_cpu(0, 64 * KiB)); /* keeps the claim */
+		/* A flight recorder, which is not full before. */
+		Setup setup = on_cpu(1, 1 * MiB);
+		setup.mode = AuxMode::overwrite;
+		Tracer tracer(setup);
+		pid_t child = spawn([] {
+			::prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pin(1);
+			for (;;)
+				churn(1000);
+			return true;
+		});
+		const auto before = statistics()["sessions"];
+		tracer.enable();
+		wait_until("trace of CPU 1", [&] { return statistics()["sessions"] > before; });
+		one.turn(false);
+		tracer.drain();
+		CHECK(tracer.tally.partial > 0);
+		CHECK(tracer.aux.head() > 0);
+		one.turn(true);
+		CHECK(::kill(child, SIGKILL) == 0);
+		CHECK(::waitpid(child, nullptr, 0) == child);
+		/* The claim is whole again. */
+		if (Pmu::find(rival())) {
+			auto theirs = open_in_tree(Target::on_cpu(1));
+			REQUIRE_FALSE(theirs);
+			CHECK(theirs.error().code == EBUSY);
+		}
+		pin(1);
+		tracer.event.close();
+		Tracer again(on_cpu(1, 64 * KiB));
+		again.enable();
+		churn(2000);
+		again.finish();
+		CHECK(again.aux.head() > 0);
+	}
+	wait_until_free();
+	if (Pmu::find(rival()))
+		CHECK(trace_in_tree(1) > 0);
+}
+
+TEST_CASE("After a suspend the unit goes on, and the record says that something is missing", "[hardware][suspend][.]")
+{
+	need_hardware();
+	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
+	Knob level("/sys/power/pm_test", "core");
+	if (!delay || !level)
+		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
+	pin(0);
+	/* Room for all of it. */
+	Tracer tracer(on_cpu(0, 64 * MiB));
+	tracer.enable();
+	churn(100);
+	write_small_file("/sys/power/state", "mem").value();
+	/* Much more than before. */
+	churn(200'000);
+	tracer.disable();
+	tracer.drain();
+	CHECK(tracer.tally.aux_bytes > 32 * KiB);
+	CHECK(tracer.tally.partial == 1);
+	CHECK(tracer.tally.truncated == 0);
+}
+
+TEST_CASE("Whatever the unit does, every byte is accounted for and every transaction ends", "[hardware][hurt][.]")
+{
+	need_hardware();
+	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite})
+		for (int cpu = 0; cpu < cpus(); cpu++) {
+			Setup setup = on_cpu(cpu, 64 * KiB);
+			setup.mode = mode;
+			pin(cpu);
+			const auto before = statistics();
+			Tracer tracer(setup);
+			for (int round = 0; round < 4; round++) {
+				tracer.enable();
+				churn(20000);
+				if (mode == AuxMode::full_trace)
+					tracer.drain();
+				tracer.disable();
+				tracer.drain();
+			}
+			const auto delta = statistics().since(before);
+			INFO("statistics: " << delta.text());
+			CHECK(delta["begins"] == delta["ends"]);
+			CHECK(delta["overruns"] == 0);
+			CHECK(delta["produced"] + delta["padded"] ==
+				delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
+			/* What went wrong was said. */
+			CHECK(tracer.tally.partial >= delta["partials"]);
+			CHECK((delta["partials"] > 0) == (delta["gaps"] + delta["arm_failures"] > 0));
+		}
+}
+
+TEST_CASE("Traces this thread on its CPU until somebody kills it", "[hardware][forever][.]")
+{
+	need_hardware();
+	Setup setup;
+	setup.target = Target::task();
+	setup.exclude_kernel = true;
+	Tracer tracer(setup);
+	for (;;) {
+		tracer.enable();
+		churn(1000);
+		tracer.disable();
+		tracer.drain();
+	}
+}

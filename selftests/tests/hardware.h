@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tests of the backends for Intel's trace units share. */
+#ifndef AUXPMU_TESTS_HARDWARE_H
+#define AUXPMU_TESTS_HARDWARE_H
+
+#include <string>
+
+#include "fixture.h"
+
+namespace auxpmu::test
+{
+
+/* The kernel's own PMU of the units of the PMU under test; empty if that is no such PMU. */
+inline std::string rival()
+{
+	const std::string &ours = options().pmu;
+
+	return ours == "auxpmu_pt" ? "intel_pt" : ours == "auxpmu_bts" ? "intel_bts" : "";
+}
+
+inline void need_hardware()
+{
+	if (rival().empty())
+		SKIP("the PMU under test is neither auxpmu_pt nor auxpmu_bts");
+}
+
+inline void need(const std::string &ours)
+{
+	if (options().pmu != ours)
+		SKIP("the PMU under test is not " << ours);
+}
+
+inline void need_in_tree()
+{
+	need_hardware();
+	if (!Pmu::find(rival()))
+		SKIP("the kernel's own " << rival() << " is not there");
+}
+
+inline std::string attribute(const std::string &name)
+{
+	return read_small_file("/sys/bus/event_source/devices/" + options().pmu + "/" + name).value_or("");
+}
+
+/* The units are given back a moment after the last event is gone. */
+inline void wait_until_free()
+{
+	wait_until("the trace units to be given back", [] { return !attribute("claim").starts_with("held"); });
+}
+
+/* Code that makes trace: a few bytes of PT, two records and more of BTS, for each of these calls. */
+void churn(unsigned calls);
+
+inline Setup on_cpu(int cpu, std::size_t aux_bytes)
+{
+	Setup setup;
+
+	setup.target = Target::on_cpu(cpu);
+	setup.aux_bytes = aux_bytes;
+	setup.exclude_kernel = true;
+	return setup;
+}
+
+/* Traces until there is so much, or the event is off. */
+inline void fill(Tracer &tracer, std::uint64_t bytes)
+{
+	const std::uint64_t end = tracer.aux.head() + bytes;
+
+	wait_until("trace", [&] {
+		churn(1000);
+		return tracer.aux.head() >= end || tracer.off();
+	});
+}
+
+/* Traces this thread with the kernel's own driver; bytes. */
+std::uint64_t trace_in_tree(int cpu);
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_HARDWARE_H */
