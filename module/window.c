@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The window arithmetic: see window.h.  Pure C, also compiled for the host. */
+/*
+ * The window arithmetic: see window.h.  Pure C: a part of session.c, and compiled alone for the
+ * host's unit tests.
+ */
 #include <linux/types.h>
 
 #include "window.h"
@@ -138,9 +141,9 @@ static u64 longest(const struct auxpmu_chunks *chunks, const struct auxpmu_windo
 	return end_at_or_below(chunks, rules, from, limit - rules->spare);
 }
 
-struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
-					const struct auxpmu_window_rules *rules,
-					const struct auxpmu_window_request *request)
+inline struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
+					       const struct auxpmu_window_rules *rules,
+					       const struct auxpmu_window_request *request)
 {
 	struct auxpmu_window window = { 0 };
 	u64 align = start_multiple(rules);
