@@ -75,7 +75,7 @@ u32 auxpmu_chunk_index_unlike(const struct auxpmu_chunks *chunks, u64 offset)
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_chunk_index_unlike, AUXPMU_NS);
 
-u64 auxpmu_region_floor(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
+u64 auxpmu_region_floor_unlike(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
 {
 	u64 offset = position & (auxpmu_chunks_bytes(chunks) - 1);
 	struct auxpmu_chunk chunk = auxpmu_chunk_at(chunks, offset);
@@ -84,7 +84,7 @@ u64 auxpmu_region_floor(const struct auxpmu_chunks *chunks, u64 granule, u64 pos
 	return position - ((offset - chunk.offset) & (region - 1));
 }
 
-u64 auxpmu_region_ceil(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
+u64 auxpmu_region_ceil_unlike(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
 {
 	u64 offset = position & (auxpmu_chunks_bytes(chunks) - 1);
 	struct auxpmu_chunk chunk = auxpmu_chunk_at(chunks, offset);

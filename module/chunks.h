@@ -113,10 +113,35 @@ static inline struct auxpmu_chunk auxpmu_chunk_at(const struct auxpmu_chunks *ch
  * position 0 is offset 0.
  */
 
+/* The following two where chunks differ. */
+u64 auxpmu_region_floor_unlike(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
+u64 auxpmu_region_ceil_unlike(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
+
+/* Bytes of each region where all chunks are alike: every multiple of that is the end of one. */
+static inline u64 auxpmu_region_alike(const struct auxpmu_chunks *chunks, u64 granule)
+{
+	u64 length = (u64)1 << (chunks->page_shift + chunks->order);
+
+	return length < granule ? length : granule;
+}
+
 /* The last region end at or below @position (0 if there is none yet). */
-u64 auxpmu_region_floor(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
+static inline u64 auxpmu_region_floor(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
+{
+	if (chunks->first)
+		return auxpmu_region_floor_unlike(chunks, granule, position);
+	return position & ~(auxpmu_region_alike(chunks, granule) - 1);
+}
 
 /* The first region end at or above @position. */
-u64 auxpmu_region_ceil(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
+static inline u64 auxpmu_region_ceil(const struct auxpmu_chunks *chunks, u64 granule, u64 position)
+{
+	u64 region;
+
+	if (chunks->first)
+		return auxpmu_region_ceil_unlike(chunks, granule, position);
+	region = auxpmu_region_alike(chunks, granule);
+	return (position + region - 1) & ~(region - 1);
+}
 
 #endif /* AUXPMU_CHUNKS_H */

@@ -111,6 +111,14 @@ static struct auxpmu_session *session_of(const struct perf_event *event)
 	return session->event == event ? session : NULL;
 }
 
+static void start_session(struct auxpmu_session *session, struct perf_event *event)
+{
+	/* The core has stopped the event if they have changed. */
+	perf_event_addr_filters_sync(event);
+	auxpmu_session_request(session, AUXPMU_REQ_START);
+	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
+}
+
 static void start(struct perf_event *event, int flags)
 {
 	struct auxpmu_session *session = session_of(event);
@@ -118,14 +126,16 @@ static void start(struct perf_event *event, int flags)
 	if (!session)
 		return;
 	/* Pause and resume may interrupt start and stop, and leave the event's state alone. */
-	if (flags & PERF_EF_RESUME) {
+	if (flags & PERF_EF_RESUME)
 		auxpmu_session_request(session, AUXPMU_REQ_RESUME);
-		return;
-	}
-	/* The core has stopped the event if they have changed. */
-	perf_event_addr_filters_sync(event);
-	auxpmu_session_request(session, AUXPMU_REQ_START);
-	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
+	else
+		start_session(session, event);
+}
+
+static void close_session(struct auxpmu_session *session, struct perf_event *event)
+{
+	auxpmu_session_request(session, AUXPMU_REQ_CLOSE);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
 /*
@@ -140,13 +150,12 @@ static void stop(struct perf_event *event, int flags)
 		return;
 	if (flags & PERF_EF_PAUSE) {
 		auxpmu_session_request(session, AUXPMU_REQ_PAUSE);
-		return;
+	} else if (flags & PERF_EF_UPDATE) {
+		close_session(session, event);
+	} else {
+		auxpmu_session_request(session, AUXPMU_REQ_PARK);
+		event->hw.state |= PERF_HES_STOPPED;
 	}
-	auxpmu_session_request(session,
-			       flags & PERF_EF_UPDATE ? AUXPMU_REQ_CLOSE : AUXPMU_REQ_PARK);
-	event->hw.state |= PERF_HES_STOPPED;
-	if (flags & PERF_EF_UPDATE)
-		event->hw.state |= PERF_HES_UPTODATE;
 }
 
 static void del(struct perf_event *event, int flags)
@@ -155,7 +164,7 @@ static void del(struct perf_event *event, int flags)
 
 	if (!session)
 		return;
-	stop(event, PERF_EF_UPDATE);
+	close_session(session, event);
 	if (session->pmu->ops->del)
 		session->pmu->ops->del(session);
 	session->event = NULL;
@@ -204,7 +213,7 @@ static int add(struct perf_event *event, int flags)
 	if (!(flags & PERF_EF_START))
 		return 0;
 
-	start(event, PERF_EF_RELOAD);
+	start_session(session, event);
 	if (auxpmu_session_started(session)) {
 		quieten(event, session->pmu->desc->tell_once);
 		return 0;

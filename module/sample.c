@@ -114,7 +114,7 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 	if (!length)
 		session->stats.sample_no_trace++;
 	trace_auxpmu_sample(session, size, length);
-	ret = put_zeros(handle, size - length);
+	ret = length < size ? put_zeros(handle, size - length) : 0;
 	if (!ret)
 		ret = put_trace(handle, session, length);
 	session->stats.samples++;

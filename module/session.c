@@ -21,6 +21,10 @@
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
+/* As parts of this file, so that the compiler sees what is asked at each step. */
+#include "state.c"
+#include "window.c"
+
 /*
  * Bytes kept back when all room has been used, see renew().  Two would do: the core takes a buffer
  * with one byte free for full.
@@ -83,15 +87,13 @@ static void end(struct auxpmu_session *session, u64 hold)
 
 /*
  * The buffer the core is going to hand out, if it may be used; NULL when it is not of this PMU or
- * does not suit.
+ * does not suit.  IRQs are off, which RCU waits for, too.
  */
 static struct auxpmu_buffer *expected_buffer(struct auxpmu_session *session)
 {
 	const struct auxpmu_event *aux = auxpmu_session_event(session);
-	struct auxpmu_buffer *buffer;
+	struct auxpmu_buffer *buffer = auxpmu_buffer_find(session->event);
 
-	rcu_read_lock();
-	buffer = auxpmu_buffer_find(session->event);
 	if (!buffer) {
 		session->stats.unmapped++;
 	} else if (buffer->pmu != session->pmu) {
@@ -101,7 +103,6 @@ static struct auxpmu_buffer *expected_buffer(struct auxpmu_session *session)
 		session->stats.unsuited++;
 		buffer = NULL;
 	}
-	rcu_read_unlock();
 	return buffer;
 }
 
@@ -177,7 +178,7 @@ static enum auxpmu_result do_begin(struct auxpmu_session *session)
  * The unit steps over the bytes up to where its window starts; they lie in the space that is free,
  * and in one chunk or the beginning of the next.
  */
-static void pad(struct auxpmu_session *session)
+static noinline void pad(struct auxpmu_session *session)
 {
 	u64 position = session->position, run;
 
@@ -211,8 +212,16 @@ static bool take_window(struct auxpmu_session *session)
 	session->window = auxpmu_window_next(&buffer->chunks, &session->rules, &request);
 	if (session->window.full)
 		return false;
-	pad(session);
+	if (session->window.from != session->position)
+		pad(session);
 	return true;
+}
+
+/* The unit was stopped inside the window that it has, as for a sample. */
+static bool goes_on(struct auxpmu_session *session)
+{
+	return !session->fresh &&
+	       auxpmu_window_rest(&session->rules, &session->window, session->position);
 }
 
 /* The core may try again at each of its ticks: the consumer is told of the first failure only. */
@@ -234,7 +243,7 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 	/* Trace has been lost for lack of room, and the record about it is still to come. */
 	if (session->flags & PERF_AUX_FLAG_TRUNCATED)
 		return AUXPMU_USED_UP;
-	if (!take_window(session)) {
+	if (!goes_on(session) && !take_window(session)) {
 		if (!session->fresh)
 			return AUXPMU_USED_UP;
 		session->flags |= PERF_AUX_FLAG_TRUNCATED;
@@ -266,7 +275,8 @@ static void advance(struct auxpmu_session *session, u64 to)
 {
 	struct auxpmu_buffer *buffer = session->buffer;
 
-	session->stats.wraps += to / buffer->size - session->position / buffer->size;
+	if ((to ^ session->position) & ~(buffer->size - 1))
+		session->stats.wraps += to / buffer->size - session->position / buffer->size;
 	if (buffer->overwrite)
 		session->stats.overwritten += gone(buffer, to) - gone(buffer, session->position);
 	session->position = to;
@@ -498,18 +508,24 @@ static enum auxpmu_result perform(struct auxpmu_session *session, enum auxpmu_ac
 	}
 }
 
-/* Note how an action went in a word that an NMI may be changing. */
-static void note(struct auxpmu_session *session, enum auxpmu_action action,
-		 enum auxpmu_result result)
+/*
+ * Note how an action went in a word that an NMI may be changing; @word: as it was last seen.
+ * Returns what it is then.
+ */
+static int note(struct auxpmu_session *session, int word, enum auxpmu_action action,
+		enum auxpmu_result result)
 {
-	int old = atomic_read(&session->word);
+	int done;
 
-	while (!atomic_try_cmpxchg(&session->word, &old, auxpmu_state_done(old, action, result)))
-		;
+	do {
+		done = auxpmu_state_done(word, action, result);
+	} while (!atomic_try_cmpxchg(&session->word, &word, done));
+	return done;
 }
 
 /* Note a wish and become the owner, if there is none.  @word: as it is then. */
-static bool request_word(struct auxpmu_session *session, enum auxpmu_request request, u32 *word)
+static __always_inline bool request_word(struct auxpmu_session *session,
+						 enum auxpmu_request request, u32 *word)
 {
 	int old = atomic_read(&session->word);
 
@@ -520,41 +536,45 @@ static bool request_word(struct auxpmu_session *session, enum auxpmu_request req
 	return !(old & AUXPMU_BUSY);
 }
 
-/* The unit may have passed its interrupt between being armed and now. */
-static void check_irq_pending(struct auxpmu_session *session)
+/*
+ * The unit may have passed its interrupt between being armed and now.  Returns the word, with what
+ * that adds to it.
+ */
+static int check_irq_pending(struct auxpmu_session *session, int word)
 {
 	const struct auxpmu_ops *ops = session->pmu->ops;
-	u32 word;
+	u32 wanted;
 
-	if (ops->irq_pending && ops->irq_pending(session)) {
-		session->stats.interrupts++;
-		request_word(session, AUXPMU_REQ_TURN, &word);
-	}
+	if (!ops->irq_pending || !ops->irq_pending(session))
+		return word;
+	session->stats.interrupts++;
+	request_word(session, AUXPMU_REQ_TURN, &wanted);
+	return wanted;
 }
 
-/* As the owner: do what is wanted, until all is as wanted. */
-static void settle(struct auxpmu_session *session)
+/* As the owner: do what is wanted, until all is as wanted.  Returns the word that says so. */
+static int settle(struct auxpmu_session *session)
 {
+	int word = atomic_read(&session->word);
 	enum auxpmu_action action;
 
-	while ((action = auxpmu_state_next(atomic_read(&session->word))) != AUXPMU_DO_NOTHING) {
+	while ((action = auxpmu_state_next(word)) != AUXPMU_DO_NOTHING) {
 		enum auxpmu_result result = perform(session, action);
 
-		note(session, action, result);
+		word = note(session, word, action, result);
 		if (action == AUXPMU_DO_ARM && result == AUXPMU_OK)
-			check_irq_pending(session);
+			word = check_irq_pending(session, word);
 	}
+	return word;
 }
 
 void auxpmu_session_give(struct auxpmu_session *session)
 {
-	int old;
+	int settled;
 
 	do {
-		settle(session);
-		old = atomic_read(&session->word);
-	} while (auxpmu_state_next(old) != AUXPMU_DO_NOTHING ||
-		 !atomic_try_cmpxchg(&session->word, &old, old & ~AUXPMU_BUSY));
+		settled = settle(session);
+	} while (!atomic_try_cmpxchg(&session->word, &settled, settled & ~AUXPMU_BUSY));
 }
 
 bool auxpmu_session_take(struct auxpmu_session *session)
@@ -564,9 +584,11 @@ bool auxpmu_session_take(struct auxpmu_session *session)
 
 bool auxpmu_session_hold(struct auxpmu_session *session)
 {
-	if (auxpmu_session_armed(session))
-		note(session, AUXPMU_DO_DISARM, do_disarm(session));
-	return atomic_read(&session->word) & AUXPMU_OPEN;
+	int word = atomic_read(&session->word);
+
+	if (word & AUXPMU_ARMED)
+		word = note(session, word, AUXPMU_DO_DISARM, do_disarm(session));
+	return word & AUXPMU_OPEN;
 }
 
 void auxpmu_session_request(struct auxpmu_session *session, enum auxpmu_request request)

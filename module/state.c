@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The session's state word: see state.h.  Pure C, also compiled for the host. */
+/*
+ * The session's state word: see state.h.  Pure C: a part of session.c, and compiled alone for the
+ * host's unit tests.
+ */
 #include <linux/types.h>
 
 #include "state.h"
@@ -20,7 +23,7 @@ enum auxpmu_phase auxpmu_state_phase(u32 word)
 	return word & AUXPMU_ARMED ? AUXPMU_PHASE_ARMED : AUXPMU_PHASE_PARKED;
 }
 
-u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
+inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 {
 	switch (request) {
 	case AUXPMU_REQ_START:
@@ -46,7 +49,7 @@ u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 	}
 }
 
-enum auxpmu_action auxpmu_state_next(u32 word)
+inline enum auxpmu_action auxpmu_state_next(u32 word)
 {
 	bool run = word & AUXPMU_RUN;
 
@@ -83,7 +86,7 @@ static u32 ended(u32 word, enum auxpmu_result result)
 	return word & ~(AUXPMU_RUN | AUXPMU_STOPPED);
 }
 
-u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result)
+inline u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result)
 {
 	if (action == AUXPMU_DO_ARM && result == AUXPMU_USED_UP)
 		return word | AUXPMU_TURN;

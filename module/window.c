@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The window arithmetic: see window.h.  Pure C, also compiled for the host. */
+/*
+ * The window arithmetic: see window.h.  Pure C: a part of session.c, and compiled alone for the
+ * host's unit tests.
+ */
 #include <linux/types.h>
 
 #include "window.h"
@@ -165,9 +168,9 @@ static bool goes_round(const struct auxpmu_chunks *chunks, const struct auxpmu_w
 	return !rules->contiguous || (rules->wraps && chunks->nr == 1);
 }
 
-struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
-					const struct auxpmu_window_rules *rules,
-					const struct auxpmu_window_request *request)
+inline struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
+					       const struct auxpmu_window_rules *rules,
+					       const struct auxpmu_window_request *request)
 {
 	struct auxpmu_window window = { 0 };
 	u64 limit = AUXPMU_NO_LIMIT;

@@ -125,4 +125,24 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 					const struct auxpmu_window_rules *rules,
 					const struct auxpmu_window_request *request);
 
+/**
+ * auxpmu_window_rest() - what is left of a window when its first part is written
+ * @rules: it was made with
+ * @window: the answer of auxpmu_window_next(); @from moves
+ * @position: as far as the unit got
+ *
+ * Within a transaction a window ends where it ends, and unless the interrupt is behind, that stays
+ * where it is, too: nothing is to be computed.
+ *
+ * Return: false when it is not as simple as that, and auxpmu_window_next() has to be asked.
+ */
+static inline bool auxpmu_window_rest(const struct auxpmu_window_rules *rules,
+				      struct auxpmu_window *window, u64 position)
+{
+	if (rules->unit != 1 || (position & (rules->start_align - 1)) || position >= window->irq)
+		return false;
+	window->from = position;
+	return true;
+}
+
 #endif /* AUXPMU_WINDOW_H */

@@ -34,6 +34,8 @@ static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
 
 static u64 *entry_of(const struct pt_topa *topa, u32 region)
 {
+	if (topa->nr_tables == 1)
+		return &topa->tables[0][region];
 	return &topa->tables[region / TOPA_REGIONS][region % TOPA_REGIONS];
 }
 
@@ -106,28 +108,37 @@ struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 	return topa;
 }
 
-u32 pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output)
+struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, u32 *region)
 {
 	struct pt_topa *topa = buffer->private;
 	u64 offset = auxpmu_buffer_offset(buffer, position);
-	u32 region = auxpmu_chunk_index(&buffer->regions, offset);
+	u32 nr = auxpmu_chunk_index(&buffer->regions, offset), index = nr;
+	u64 *table = topa->tables[0];
 
-	if (topa->single_entry)
-		*topa->tables[0] = region_entry(buffer, region) |
-				   (buffer->overwrite ? 0 : TOPA_INT | TOPA_STOP);
-	output->base = virt_to_phys(topa->single_entry ? topa->tables[0] :
-				    topa->tables[region / TOPA_REGIONS]);
-	output->index = topa->single_entry ? 0 : region % TOPA_REGIONS;
-	output->offset = offset - auxpmu_chunk_nth(&buffer->regions, region).offset;
-	return region;
+	if (topa->single_entry) {
+		*table = region_entry(buffer, nr) |
+			 (buffer->overwrite ? 0 : TOPA_INT | TOPA_STOP);
+		index = 0;
+	} else if (topa->nr_tables > 1) {
+		table = topa->tables[nr / TOPA_REGIONS];
+		index = nr % TOPA_REGIONS;
+	}
+	*region = nr;
+	return (struct pt_output){
+		.base = virt_to_phys(table),
+		.index = index,
+		.offset = offset - auxpmu_chunk_nth(&buffer->regions, nr).offset,
+	};
 }
 
-void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output)
+struct pt_output pt_topa_single(const struct auxpmu_buffer *buffer, u64 position)
 {
-	output->base = virt_to_phys(buffer->pages[0]);
-	/* The mask is that of the highest offset; its lowest seven bits are always set. */
-	output->index = auxpmu_buffer_offset(buffer, ~0ULL) >> 7;
-	output->offset = auxpmu_buffer_offset(buffer, position);
+	return (struct pt_output){
+		.base = virt_to_phys(buffer->pages[0]),
+		/* The mask is that of the highest offset; its lowest seven bits are always set. */
+		.index = auxpmu_buffer_offset(buffer, ~0ULL) >> 7,
+		.offset = auxpmu_buffer_offset(buffer, position),
+	};
 }
 
 /* Where the region that ends at @position is named; NULL: it has no end. */
@@ -152,8 +163,10 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 	u64 *stop;
 
 	/* There, every region both stops and interrupts. */
-	if (topa->single_entry)
+	if (topa->single_entry || (topa->to == window->to && topa->irq_at == window->irq))
 		return;
+	topa->to = window->to;
+	topa->irq_at = window->irq;
 	stop = entry_before(buffer, window->to);
 	move_mark(&topa->irq, NULL, TOPA_INT);
 	move_mark(&topa->stop, stop, TOPA_STOP | TOPA_INT);
@@ -161,23 +174,23 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 		move_mark(&topa->irq, entry_before(buffer, window->irq), TOPA_INT);
 }
 
-struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer,
-				  const struct pt_output *output, u32 begun)
+struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_output output,
+				  u32 begun)
 {
 	const struct pt_topa *topa = buffer->private;
 	struct pt_reached reached = { .region = begun };
 	struct auxpmu_chunk region;
 
 	if (!topa->single_entry && topa->nr_tables == 1)
-		reached.region = output->index;
+		reached.region = output.index;
 	else if (!topa->single_entry)
-		reached.region = ((u64 *)phys_to_virt(output->base))[TOPA_NUMBER] * TOPA_REGIONS +
-				 output->index;
+		reached.region = ((u64 *)phys_to_virt(output.base))[TOPA_NUMBER] * TOPA_REGIONS +
+				 output.index;
 	/* Behind the last region: the unit is about to follow the link. */
 	if (reached.region == buffer->regions.nr)
 		reached.region = 0;
 	region = auxpmu_chunk_nth(&buffer->regions, reached.region);
-	reached.offset = region.offset + output->offset;
-	reached.full = output->offset == region.length;
+	reached.offset = region.offset + output.offset;
+	reached.full = output.offset == region.length;
 	return reached;
 }

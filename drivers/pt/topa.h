@@ -30,6 +30,7 @@ struct pt_reached {
  * @nr_tables: how many; the last one is linked to the first
  * @stop: the entry that is marked STOP, or NULL
  * @irq: an entry before it that is marked INT, or NULL
+ * @to, @irq_at: the window that they are for
  * @single_entry: there is one table, of one region: the one that is written
  * @single: the buffer is one block that a single range may hold
  * @tables: a page each: entries, and behind the END entry, where the unit does not read, the number
@@ -39,6 +40,8 @@ struct pt_topa {
 	u32 nr_tables;
 	u64 *stop;
 	u64 *irq;
+	u64 to;
+	u64 irq_at;
 	bool single_entry;
 	bool single;
 	u64 *tables[];
@@ -50,18 +53,18 @@ void pt_topa_free(struct pt_topa *topa);
 
 /*
  * Where output begins at @position, and, where a table holds one region only, that region put into
- * it.  Returns the number of the region.
+ * it.  @region: its number.
  */
-u32 pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output);
+struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, u32 *region);
 
 /* The same for a buffer that is used as a single range. */
-void pt_topa_single(const struct auxpmu_buffer *buffer, u64 position, struct pt_output *output);
+struct pt_output pt_topa_single(const struct auxpmu_buffer *buffer, u64 position);
 
 /* Stop at the end of the region that ends at @window->to, interrupt at that which does at irq. */
 void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window);
 
 /* What the registers say about a buffer that is not a single range; @begun: the region begun in. */
-struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer,
-				  const struct pt_output *output, u32 begun);
+struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_output output,
+				  u32 begun);
 
 #endif /* AUXPMU_PT_TOPA_H */

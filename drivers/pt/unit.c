@@ -11,7 +11,6 @@
 #include <asm/processor.h>
 
 #include "compat.h"
-#include "config.h"
 #include "topa.h"
 #include "unit.h"
 
@@ -36,13 +35,16 @@ DEFINE_PER_CPU(struct pt_unit, pt_units);
 #define MASK_INDEX			GENMASK_ULL(31, 7)
 #define MASK_OFFSET_SHIFT		32
 
-static int write_msr(struct pt_unit *unit, u32 msr, u64 value)
+static noinline int write_failed(struct pt_unit *unit, u32 msr, u64 value)
 {
-	if (!wrmsrq_safe(msr, value))
-		return 0;
 	unit->errors.fault++;
 	trace_auxpmu_pt_fault(msr, value);
 	return -EIO;
+}
+
+static __always_inline int write_msr(struct pt_unit *unit, u32 msr, u64 value)
+{
+	return likely(!wrmsrq_safe(msr, value)) ? 0 : write_failed(unit, msr, value);
 }
 
 /* Writes of MSRs are slow: not what they hold already. */
@@ -69,7 +71,7 @@ static u64 canonical(u64 address, bool upwards)
 }
 
 /* The event's address filters; where the registers are not known, all of them. */
-static int set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
+static noinline int set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
 {
 	unsigned int nr = unit->known ? aux->nr_ranges : pt_nr_ranges(), n;
 	int ret = 0;
@@ -87,10 +89,11 @@ static int set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
 	return ret;
 }
 
+/* IA32_RTIT_CTL as event_init() has made it, and the address filters of now. */
 static u64 event_ctl(const struct auxpmu_session *session)
 {
 	const struct auxpmu_event *aux = auxpmu_session_event(session);
-	u64 ctl = pt_config_ctl(&session->event->attr);
+	u64 ctl = (uintptr_t)aux->private;
 	unsigned int n;
 
 	for (n = 0; n < aux->nr_ranges; n++)
@@ -107,17 +110,15 @@ static bool use_single_range(const struct auxpmu_session *session)
 }
 
 /* Where output begins, in tables or registers. */
-static void place(struct pt_unit *unit, const struct auxpmu_session *session,
-		  struct pt_output *output)
+static struct pt_output place(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	unit->from = auxpmu_buffer_offset(session->buffer, session->window.from);
 	if (use_single_range(session)) {
 		unit->ctl &= ~(u64)RTIT_CTL_TOPA;
-		pt_topa_single(session->buffer, session->window.from, output);
-	} else {
-		unit->ctl |= RTIT_CTL_TOPA;
-		unit->region = pt_topa_place(session->buffer, session->window.from, output);
+		return pt_topa_single(session->buffer, session->window.from);
 	}
+	unit->ctl |= RTIT_CTL_TOPA;
+	return pt_topa_place(session->buffer, session->window.from, &unit->region);
 }
 
 /* The window goes on where the last one ended, inside a region: the registers are right. */
@@ -152,7 +153,7 @@ static int set_output(struct pt_unit *unit, const struct auxpmu_session *session
 
 	if (goes_on(unit, session))
 		return 0;
-	place(unit, session, &output);
+	output = place(unit, session);
 	mask = (u64)output.offset << MASK_OFFSET_SHIFT | (u64)output.index << MASK_INDEX_SHIFT |
 	       MASK_LOWEST;
 	if (session->starting)
@@ -174,6 +175,11 @@ static int clear_status(struct pt_unit *unit)
 	return write_msr(unit, MSR_IA32_RTIT_STATUS, 0);
 }
 
+static int acknowledge(struct pt_unit *unit, u64 bits)
+{
+	return write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, bits);
+}
+
 /*
  * An interrupt of the first lap is the only sign of its end; one from before, which nobody has
  * acknowledged yet, must not be taken for it.
@@ -182,7 +188,7 @@ static int forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *wi
 {
 	if (window->to != AUXPMU_NO_LIMIT || window->irq == AUXPMU_NO_LIMIT)
 		return 0;
-	return write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, GLOBAL_STATUS_TRACE_TOPAPMI);
+	return acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
 }
 
 static int switch_on(struct pt_unit *unit)
@@ -205,15 +211,16 @@ static int switch_on(struct pt_unit *unit)
 
 int pt_unit_arm(struct auxpmu_session *session)
 {
+	const struct auxpmu_event *aux = auxpmu_session_event(session);
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
-	int ret;
+	int ret = 0;
 
 	if (!unit->claimed)
 		return -ENODEV;
 	if (session->starting)
 		configure(unit, session);
-	ret = session->starting || !unit->known ?
-	      set_ranges(unit, auxpmu_session_event(session)) : 0;
+	if (!unit->known || (session->starting && aux->nr_ranges))
+		ret = set_ranges(unit, aux);
 	ret = ret ?: set_output(unit, session);
 	pt_topa_mark(session->buffer, &session->window);
 	ret = ret ?: clear_status(unit);
@@ -252,7 +259,7 @@ static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window)
 }
 
 /* How far output got since the window began, by the registers, which have been read. */
-static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
+static __always_inline u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_buffer *buffer = session->buffer;
 	struct pt_output output = {
@@ -262,7 +269,7 @@ static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 	};
 
 	unit->at = unit->ctl & RTIT_CTL_TOPA ?
-		   pt_topa_reached(buffer, &output, unit->region) :
+		   pt_topa_reached(buffer, output, unit->region) :
 		   (struct pt_reached){ .offset = output.offset, .region = unit->region };
 	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset,
 				      least(unit, &session->window));

@@ -3,7 +3,7 @@
  * The kernel's own driver and ours side by side: instructions that the kernel retires for the same work.  On virtual hardware with
  * retired.so (selftests/hwsim), for the processor's own counters stand still where it matters.
  *
- *   auxpmu_hardware_bench auxpmu_pt|auxpmu_bts
+ *   auxpmu_hardware_bench auxpmu_pt|auxpmu_bts [WORD...]     only what has one of these in its name
  */
 #include <algorithm>
 #include <chrono>
@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,6 @@ namespace
 {
 
 constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
-constexpr int rounds = 200;
 
 /* The kernel's entry for NMIs. */
 std::uint64_t nmi_entry()
@@ -51,12 +51,35 @@ std::uint64_t nmi_entry()
 	throw std::runtime_error("/proc/kallsyms has no asm_exc_nmi");
 }
 
-/* Of this CPU, so far. */
-const hwsim::Retired &retired()
+/*
+ * What is measured also goes to a profile, if the plugin was told to make any: where the kernel's instructions were. Each has a
+ * number; what it is of is said at the end, and how many times that was done ("-" behind the name: what is to be subtracted from
+ * that of the name; see by-function).
+ */
+struct Profile {
+	std::string what, who;
+	std::uint64_t times;
+};
+std::vector<Profile> profiles;
+std::uint32_t profile;
+std::string measured;
+
+void begin_profile(const std::string &who)
+{
+	profiles.push_back({measured, who, 0});
+	profile = static_cast<std::uint32_t>(profiles.size());
+}
+void done(std::uint64_t times)
+{
+	profiles.back().times += times;
+}
+
+/* Of this CPU, so far; and the profile that what follows goes to. */
+const hwsim::Retired &retired(std::uint32_t following = 0)
 {
 	static hwsim::Retired all{};
 	static const std::uint64_t entry = nmi_entry();
-	std::uint32_t a = hwsim::Retired::cpuid_leaf, b = 0;
+	std::uint32_t a = hwsim::Retired::cpuid_leaf, b = following;
 	std::uint64_t c = reinterpret_cast<std::uint64_t>(&all), d = entry;
 
 	all.user = 0;
@@ -68,17 +91,29 @@ const hwsim::Retired &retired()
 	return all;
 }
 
-std::uint64_t kernel_instructions()
+/* From the beginning of something measured to its end. */
+std::uint64_t begin()
+{
+	return retired(profile).kernel;
+}
+std::uint64_t end()
 {
 	return retired().kernel;
+}
+
+double median(std::vector<std::uint64_t> of)
+{
+	std::ranges::nth_element(of, of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2));
+	return static_cast<double>(of[of.size() / 2]);
 }
 
 /* What NMIs took that came meanwhile: the median of the last of them. */
 double median_nmi(const std::function<void()> &work)
 {
-	const std::uint64_t before = retired().nmis;
+	const std::uint64_t before = retired(profile | hwsim::Retired::only_nmis).nmis;
 	work();
 	const hwsim::Retired after = retired();
+	done(after.nmis - before);
 	const std::uint64_t came = std::min<std::uint64_t>(after.nmis - before, hwsim::Retired::kept);
 	std::vector<std::uint64_t> costs;
 
@@ -86,8 +121,7 @@ double median_nmi(const std::function<void()> &work)
 		costs.push_back(after.nmi[(after.nmis - i) % hwsim::Retired::kept]);
 	if (costs.size() < 8)
 		throw std::runtime_error("only " + std::to_string(costs.size()) + " NMIs came");
-	std::ranges::sort(costs);
-	return static_cast<double>(costs[costs.size() / 2]);
+	return median(costs);
 }
 
 void pin_to_first()
@@ -158,22 +192,28 @@ double least(int times, const std::function<double()> &measure)
 
 double setup_aux(const std::string &name, std::uint64_t bytes)
 {
+	begin_profile(name);
 	return least(bytes < 64 * MiB ? 40 : 3, [&] {
 		Event event = Event::open(Tracer::attr_of(name, 0), Target::on_cpu(0)).value();
 		DataRing data = DataRing::map(event, 64 * KiB).value();
-		const std::uint64_t before = kernel_instructions();
+		const std::uint64_t before = begin();
 		AuxRing aux = AuxRing::map(data, event, bytes, AuxMode::full_trace).value();
 
-		return static_cast<double>(kernel_instructions() - before);
+		done(1);
+		return static_cast<double>(end() - before);
 	});
 }
 
-/* Each round trip takes this process off the CPU once. */
-constexpr int trips = 10;
-
-double trips_cost(const std::string *name)
+/*
+ * What the cheapest of many round trips over two pipes takes.  Each takes this process off the CPU once; what else happens
+ * meanwhile (ticks of the clock, the scheduler's choices) only adds.
+ */
+double trip(const std::string *name)
 {
-	return least(rounds, [&] {
+	constexpr int processes = 20, trips = 100, warm = 10;
+	std::vector<std::uint64_t> costs;
+
+	for (int process = 0; process < processes; process++) {
 		int there[2], back[2];
 		char byte = 0;
 
@@ -190,25 +230,29 @@ double trips_cost(const std::string *name)
 			tracer.emplace(*name, Target::task(), 4 * MiB, AuxMode::full_trace);
 			tracer->event.enable().value();
 		}
-		std::uint64_t before = 0;
-		for (int i = -10; i <= trips; i++) {
-			if (i == 0)
-				before = kernel_instructions();
-			byte = i == trips;
+		for (int i = -warm; i < trips; i++) {
+			byte = i == trips - 1;
+			const std::uint64_t before = begin();
 			if (::write(there[1], &byte, 1) != 1 || ::read(back[0], &byte, 1) != 1)
 				throw std::runtime_error("the pipe broke");
+			const std::uint64_t taken = end() - before;
+			done(1);
+			if (i >= 0)
+				costs.push_back(taken);
 		}
-		const std::uint64_t taken = kernel_instructions() - before;
 		::waitpid(child, nullptr, 0);
 		for (int end : {there[0], there[1], back[0], back[1]})
 			::close(end);
-		return static_cast<double>(taken);
-	});
+	}
+	return static_cast<double>(*std::ranges::min_element(costs));
 }
 
 double sched_pair(const std::string &name)
 {
-	return (trips_cost(&name) - trips_cost(nullptr)) / trips;
+	begin_profile(name + "-");
+	const double without = trip(nullptr);
+	begin_profile(name);
+	return trip(&name) - without;
 }
 
 /*
@@ -220,6 +264,7 @@ double performance_interrupt(const std::string &name)
 	Tracer tracer(name, Target::on_cpu(0), 1 * MiB, AuxMode::full_trace, 64 * KiB);
 
 	tracer.event.enable().value();
+	begin_profile(name);
 	return median_nmi([&] {
 		for (int i = 0; i < 100; i++) {
 			churn(10'000);
@@ -246,6 +291,7 @@ double sampled(const std::string &name, std::uint32_t bytes)
 	tracer.event.enable().value();
 	/* The first lap of the area is over, and with it the interrupt that ours has there. */
 	churn(50'000);
+	begin_profile(name + (bytes ? "" : "-"));
 	return median_nmi([&] {
 		for (int i = 0; i < 20; i++) {
 			churn(20'000);
@@ -272,6 +318,7 @@ void wait_until_free(const std::string &ours)
 
 int main(int argc, char **argv)
 {
+	const std::vector<std::string_view> words(argv + std::min(argc, 2), argv + argc);
 	struct Row {
 		const char *what;
 		double allowed;
@@ -301,13 +348,17 @@ int main(int argc, char **argv)
 	const std::string rival = bts ? "intel_bts" : "intel_pt";
 
 	pin_to_first();
-	kernel_instructions();
+	retired();
 	std::printf("TAP version 13\n");
 	std::printf("# instructions of the kernel for one     %9s %10s  ratio  goal\n", rival.c_str(), own.c_str());
 	int n = 0;
 	for (const Row &row : table) {
+		measured = row.what;
 		/* The kernel's BTS driver takes no samples. */
 		if (bts && !row.in_both)
+			continue;
+		if (!words.empty() &&
+			std::ranges::none_of(words, [](auto word) { return measured.find(word) != std::string::npos; }))
 			continue;
 		n++;
 		try {
@@ -326,5 +377,8 @@ int main(int argc, char **argv)
 		std::fflush(stdout);
 	}
 	std::printf("1..%d\n", n);
+	for (std::size_t i = 0; i < profiles.size(); i++)
+		std::printf("# profile %zu: %s: %s: %llu times\n", i + 1, profiles[i].what.c_str(),
+			profiles[i].who.c_str(), static_cast<unsigned long long>(profiles[i].times));
 	return 0;
 }

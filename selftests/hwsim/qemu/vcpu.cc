@@ -472,6 +472,7 @@ void Vcpu::topa_interrupt()
 
 void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 {
+	newest_output = std::chrono::steady_clock::now();
 	if (raw)
 		std::fwrite(bytes.data(), 1, bytes.size(), raw.get());
 }
@@ -756,17 +757,20 @@ std::string Vcpu::statistics() const
 	const FlowTracker::Counts &flow = tracker.statistics();
 	const x86::pt::PtUnit::Counts &trace = pt.statistics();
 	const x86::Bts::Counts &store = bts.statistics();
+	const long long quiet =
+		std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - newest_output)
+			.count();
 	char text[768];
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
 		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64
 		" masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64
-		" unmapped %" PRIu64 "\n",
+		" unmapped %" PRIu64 " on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities, trace.starts,
 		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counted.pmi,
 		counted.pmi_doubled, counted.pmi_masked, counted.faults, counted.taken_back, store.records,
-		store.dropped, store.unmapped);
+		store.dropped, store.unmapped, pt.is_switched_on(), quiet);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

@@ -7,6 +7,7 @@
 #define HWSIM_QEMU_VCPU_H
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -209,6 +210,8 @@ private:
 	TruthWriter bts_truth;
 	TruthWriter blocks;
 	std::unique_ptr<std::FILE, int (*)(std::FILE *)> raw{nullptr, std::fclose};
+	/* When trace last went to memory; told at the end. */
+	std::chrono::steady_clock::time_point newest_output;
 
 	Hot *hot = nullptr; /* ours */
 	/* By level, kernel first: the word of Hot when nothing has been counted since collect(), and the count that is due. */

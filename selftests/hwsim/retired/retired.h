@@ -21,10 +21,12 @@ struct Retired {
 	std::uint64_t nmi[kept];
 
 	/*
-	 * CPUID with this in EAX, the address of a Retired in RCX, which has to be in memory, and in RDX that of the kernel's
-	 * entry for NMIs, or 0.
+	 * CPUID with this in EAX, the address of a Retired in RCX, which has to be in memory, in RDX that of the kernel's
+	 * entry for NMIs, or 0, and in EBX the profile that what follows on this vCPU goes to, or 0.
 	 */
 	static constexpr std::uint32_t cpuid_leaf = 0x4857'5350;
+	/* With the number of a profile: only NMIs go there, as in nmi. */
+	static constexpr std::uint32_t only_nmis = 0x8000'0000;
 };
 
 } // namespace hwsim

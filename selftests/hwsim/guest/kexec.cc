@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Boots another kernel from this one, as kexec -l and reboot do, without an initramfs.
+ *
+ *   kexec IMAGE COMMAND-LINE
+ */
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <linux/kexec.h>
+#include <linux/reboot.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	const int image = argc == 3 ? ::open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
+
+	if (image < 0) {
+		std::perror("kexec: the image");
+		return 1;
+	}
+	if (::syscall(SYS_kexec_file_load, image, -1, std::strlen(argv[2]) + 1, argv[2], KEXEC_FILE_NO_INITRAMFS)) {
+		std::perror("kexec: kexec_file_load");
+		return 1;
+	}
+	::syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_KEXEC, nullptr);
+	std::perror("kexec: reboot");
+	return 1;
+}
