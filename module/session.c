@@ -525,7 +525,7 @@ static int note(struct auxpmu_session *session, int word, enum auxpmu_action act
 
 /* Note a wish and become the owner, if there is none.  @word: as it is then. */
 static __always_inline bool request_word(struct auxpmu_session *session,
-						 enum auxpmu_request request, u32 *word)
+					 enum auxpmu_request request, u32 *word)
 {
 	int old = atomic_read(&session->word);
 
