@@ -17,6 +17,7 @@
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
+#include "../intel/nmi.h"
 #include "auxpmu.h"
 #include "compat.h"
 #include "nmi.h"
@@ -85,12 +86,9 @@ static const struct auxpmu_ops ops = {
 	.forget = bts_unit_forget,
 };
 
-/* Each has the kernel's handler of performance interrupts. */
-static const char *const handlers[] = { "cpu", "cpu_core", "cpu_atom", NULL };
-
 static const struct auxpmu_claim claim = {
 	.rival = "intel_bts",
-	.handlers = handlers,
+	.handlers = intel_nmi_kernels,
 	.begin = bts_nmi_register,
 	.end = bts_nmi_unregister,
 	.take = bts_unit_take,

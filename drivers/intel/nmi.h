@@ -7,9 +7,15 @@
 #ifndef AUXPMU_INTEL_NMI_H
 #define AUXPMU_INTEL_NMI_H
 
+#include <linux/compiler.h>
 #include <linux/list.h>
 
 #include <asm/nmi.h>
+
+/* The kernel's PMUs of the processor: each has that handler. */
+static const char *const intel_nmi_kernels[] __maybe_unused = {
+	"cpu", "cpu_core", "cpu_atom", NULL
+};
 
 struct intel_nmi {
 	struct nmiaction first;

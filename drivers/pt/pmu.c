@@ -13,6 +13,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 
+#include "../intel/nmi.h"
 #include "auxpmu.h"
 #include "caps.h"
 #include "config.h"
@@ -87,12 +88,9 @@ static const struct auxpmu_ops ops = {
 	.forget = pt_unit_forget,
 };
 
-/* Each has the kernel's handler of performance interrupts. */
-static const char *const handlers[] = { "cpu", "cpu_core", "cpu_atom", NULL };
-
 static const struct auxpmu_claim claim = {
 	.rival = "intel_pt",
-	.handlers = handlers,
+	.handlers = intel_nmi_kernels,
 	.begin = pt_nmi_register,
 	.end = pt_nmi_unregister,
 	.take = pt_unit_take,

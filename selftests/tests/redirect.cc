@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstring>
 #include <format>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "sampler.h"
 #include "tasks.h"
 
 using namespace auxpmu;
@@ -152,9 +152,15 @@ void take_whole(Tracer &tracer)
 	CHECK(tracer.verifier.totals().records > 0);
 }
 
-bool is_zero(std::span<const std::byte> bytes)
+/* In such a ring the trace of a child begins anywhere. */
+void expect_child(Tracer &tracer)
 {
-	return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+	auto expectation = make_expectation(tracer.setup);
+
+	expectation.any_first = true;
+	expectation.cpu = 1;
+	expectation.gaps_allowed = tracer.setup.output == AUXPMU_SYNTH_COPY;
+	tracer.expect(expectation);
 }
 
 } // namespace
@@ -404,12 +410,8 @@ TEST_CASE("A child's trace goes on in the ring that its parent's event is redire
 			Tracer first(setup);
 			setup.target = Target::task_on_cpu(idle[1].pid, 1);
 			Tracer second(setup);
-			auto expectation = make_expectation(setup);
-			expectation.any_first = true;
-			expectation.cpu = 1;
-			expectation.gaps_allowed = output == AUXPMU_SYNTH_COPY;
-			first.expect(expectation);
-			second.expect(expectation);
+			expect_child(first);
+			expect_child(second);
 
 			setup.target = Target::task_on_cpu(family.begin(), 1);
 			setup.inherit = true;
@@ -428,7 +430,7 @@ TEST_CASE("A child's trace goes on in the ring that its parent's event is redire
 			INFO("statistics: " << counted.text());
 			/* Behind what was handed over, and what was kept back, nothing was written. */
 			const std::uint64_t written = first.aux.head() + counted["lost_space"];
-			CHECK(is_zero(first.aux.view(written, setup.aux_bytes).first));
+			CHECK(all_zero(first.aux.view(written, setup.aux_bytes).first));
 			CHECK(counted["begins"] == counted["ends"]);
 			CHECK(counted["committed"] == first.verifier.totals().bytes + second.verifier.totals().bytes);
 			CHECK(counted["produced"] + counted["padded"] ==
@@ -452,11 +454,7 @@ TEST_CASE("A ring that goes while a child writes into it, whose parent was redir
 		setup.output = output;
 		setup.target = Target::task_on_cpu(idle[1].pid, 1);
 		Tracer second(setup);
-		auto expectation = make_expectation(setup);
-		expectation.any_first = true;
-		expectation.cpu = 1;
-		expectation.gaps_allowed = output == AUXPMU_SYNTH_COPY;
-		second.expect(expectation);
+		expect_child(second);
 		setup.target = Target::task_on_cpu(family.begin(), 1);
 		setup.inherit = true;
 		auto event = Event::open(make_attr(setup), setup.target).value();
