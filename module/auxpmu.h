@@ -165,6 +165,12 @@ static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 p
 	return position & (buffer->size - 1);
 }
 
+/* Bytes from @offset to the end of the buffer. */
+static inline u64 auxpmu_buffer_rest(const struct auxpmu_buffer *buffer, u64 offset)
+{
+	return buffer->size - offset;
+}
+
 /*
  * Bytes from one offset to another, in the direction of writing; @to may be the end of the buffer.
  * If they are known to be @least or more, they may be a lap more than the offsets tell.

@@ -3,7 +3,9 @@
  * The other PMUs of the machine, as the bus of their sysfs devices shows them: the core keeps its
  * list to itself.
  */
+#include <linux/capability.h>
 #include <linux/device.h>
+#include <linux/errno.h>
 #include <linux/kobject.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -31,6 +33,17 @@ bool auxpmu_peers_foreign(const struct auxpmu *pmu)
 	const struct device *dev = pmu->pmu.dev;
 
 	return dev && bus_for_each_dev(dev->bus, NULL, NULL, is_foreign);
+}
+
+int auxpmu_peers_permit(struct perf_event *event)
+{
+	const struct auxpmu *pmu = auxpmu_of(event);
+
+	if (event->parent || perfmon_capable() || !auxpmu_peers_foreign(pmu))
+		return 0;
+	auxpmu_notice(pmu,
+		      "event refused: beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON");
+	return -EACCES;
 }
 
 /* The set of /sys/devices, where PMUs live; it is there as long as the kernel. */

@@ -4,9 +4,19 @@
 #define AUXPMU_PEERS_H
 
 struct auxpmu;
+struct perf_event;
 
 /* Is there an AUX PMU that is not the framework's?  May sleep.  @pmu: any of ours, registered. */
 bool auxpmu_peers_foreign(const struct auxpmu *pmu);
+
+/*
+ * By way of a third event's ring the core can be made to hand our buffers to another AUX PMU, which
+ * takes them for its own; nothing in a module can keep it from that.  So beside such PMUs only those
+ * who could do as much harm otherwise may open @event.  Process context, in event_init.
+ *
+ * Return: 0, or -EACCES, and the log says why.
+ */
+int auxpmu_peers_permit(struct perf_event *event);
 
 /*
  * Is there a device that a PMU of that name would collide with?  Any context but NMI.  It is not

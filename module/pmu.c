@@ -39,6 +39,24 @@ static void event_destroy(struct perf_event *event)
 	auxpmu_put(pmu);
 }
 
+/* What the claim holds cannot be opened, and so cannot be handed our buffers. */
+static int claim(struct perf_event *event)
+{
+	struct auxpmu *pmu = auxpmu_of(event);
+	int ret;
+
+	/* An inherited event is there only as long as the one it comes from. */
+	if (event->parent)
+		return 0;
+	ret = auxpmu_claim_get(pmu);
+	if (ret || !pmu->claim || auxpmu_claim_holds_rival(pmu))
+		return ret;
+	ret = auxpmu_peers_permit(event);
+	if (ret)
+		auxpmu_claim_put(pmu);
+	return ret;
+}
+
 static atomic64_t serials;
 
 static int event_init(struct perf_event *event)
@@ -85,8 +103,7 @@ static int event_init(struct perf_event *event)
 		ret = -EINVAL;
 		goto destroy;
 	}
-	/* An inherited event is there only as long as the one it comes from. */
-	ret = event->parent ? 0 : auxpmu_claim_get(pmu);
+	ret = claim(event);
 	if (ret)
 		goto destroy;
 	event->destroy = event_destroy;

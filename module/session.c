@@ -175,17 +175,17 @@ static enum auxpmu_result do_begin(struct auxpmu_session *session)
 }
 
 /*
- * The unit steps over the bytes up to where its window starts; they lie in the space that is free,
- * and in one chunk or the beginning of the next.
+ * The unit steps over the bytes up to @to; they lie in the space that is free, and in one chunk or
+ * the beginning of the next.
  */
-static noinline void pad(struct auxpmu_session *session)
+static noinline void pad(struct auxpmu_session *session, u64 to)
 {
 	u64 position = session->position, run;
 
-	for (; position < session->window.from; position += run) {
+	for (; position < to; position += run) {
 		void *data = auxpmu_buffer_run(session->buffer, position, &run);
 
-		run = min(run, session->window.from - position);
+		run = min(run, to - position);
 		if (session->pmu->ops->pad)
 			session->pmu->ops->pad(session, data, run);
 		else
@@ -213,7 +213,7 @@ static bool take_window(struct auxpmu_session *session)
 	if (session->window.full)
 		return false;
 	if (session->window.from != session->position)
-		pad(session);
+		pad(session, session->window.from);
 	return true;
 }
 
@@ -321,6 +321,21 @@ static void drain_window(struct auxpmu_session *session, u64 bytes)
 	session->stats.produced += bytes;
 	session->stats.padded += window->from - session->position;
 	advance(session, window->from + bytes);
+}
+
+/*
+ * A unit that interrupts early leaves the end of its window empty: the next one begins behind that,
+ * where there may be no room yet.
+ */
+static void fill_up(struct auxpmu_session *session)
+{
+	u64 end = session->window.irq, rest = end - session->position;
+
+	if (!rest || rest > session->rules.early)
+		return;
+	pad(session, end);
+	session->stats.padded += rest;
+	advance(session, end);
 }
 
 /* Copy @length bytes to @position, around the end of the buffer and across chunks. */
@@ -467,6 +482,7 @@ static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 	if (auxpmu_session_event(session)->needs.output == AUXPMU_COPY)
 		return drain_copy(session, position.bytes);
 	drain_window(session, position.bytes);
+	fill_up(session);
 	return AUXPMU_OK;
 }
 

@@ -10,7 +10,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitfield.h>
-#include <linux/capability.h>
 #include <linux/crc32.h>
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -588,15 +587,9 @@ static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 		auxpmu_notice(auxpmu_of(event), "event refused: %s", wrong);
 		return -EINVAL;
 	}
-	/*
-	 * By way of a third event's ring the core can be made to hand our buffers to another AUX
-	 * PMU, which takes them for its own.  Nothing in a module can keep it from that.
-	 */
-	if (!event->parent && !perfmon_capable() && auxpmu_peers_foreign(auxpmu_of(event))) {
-		auxpmu_notice(auxpmu_of(event),
-			      "event refused: beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON");
-		return -EACCES;
-	}
+	ret = auxpmu_peers_permit(event);
+	if (ret)
+		return ret;
 	make_needs(&aux->needs, event);
 	if (aux->needs.output == AUXPMU_COPY) {
 		ret = make_ram(event);

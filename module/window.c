@@ -113,6 +113,8 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 				    rules->unit % rules->end_align))
 			return "with a grid, unit is not a multiple of start_align and end_align";
 	}
+	if (rules->early >= page || (rules->early && rules->spare))
+		return "early is not less than a page, or there are spare bytes";
 	if (!chunks)
 		return NULL;
 
@@ -157,6 +159,8 @@ static u64 longest(const struct auxpmu_chunks *chunks, const struct auxpmu_windo
 {
 	if (rules->contiguous)
 		limit = smaller(limit, chunk_end(chunks, from));
+	if (rules->granule && rules->early)
+		limit = smaller(limit, auxpmu_region_ceil(chunks, rules->granule, from + 1));
 	if (limit - from < rules->spare || limit < from)
 		return from;
 	return end_at_or_below(chunks, rules, from, limit - rules->spare);
@@ -180,7 +184,7 @@ inline struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunk
 		u64 lap = auxpmu_chunks_bytes(chunks);
 
 		window.to = AUXPMU_NO_LIMIT;
-		window.irq = rules->uncounted && window.from < lap ? lap : AUXPMU_NO_LIMIT;
+		window.irq = rules->early && window.from < lap ? lap : AUXPMU_NO_LIMIT;
 		return window;
 	}
 	if (!request->overwrite)

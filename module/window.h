@@ -36,9 +36,9 @@
  *	at the end of the buffer; @unit is a multiple of @start_align and @end_align then
  * @wraps: with @contiguous: overwriting a buffer that is one chunk it goes round by itself; only in
  *	buffers of more chunks is it given one after the other
- * @uncounted: overwriting, it cannot tell how often it went round: it interrupts where the first
- *	lap ends, so that it is known to have gone round at all; with @contiguous only where it
- *	@wraps
+ * @early: 0, or: it may interrupt this many bytes before it has written up to where it should, less
+ *	than a page; what is left then is padded. With @granule a window is one region. Overwriting,
+ *	where it goes round by itself, it interrupts where the first lap ends. Not with @spare
  */
 struct auxpmu_window_rules {
 	u32 start_align;
@@ -46,10 +46,10 @@ struct auxpmu_window_rules {
 	u32 unit;
 	u32 spare;
 	u32 granule;
+	u32 early;
 	bool contiguous;
 	bool grid;
 	bool wraps;
-	bool uncounted;
 };
 
 /**

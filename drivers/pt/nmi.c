@@ -29,6 +29,7 @@ static int first_handler(unsigned int type, struct pt_regs *regs)
 	rdmsrq(MSR_CORE_PERF_GLOBAL_STATUS, status);
 	if (status & GLOBAL_STATUS_TRACE_TOPAPMI) {
 		pt_unit_latch(unit);
+		unit->interrupted = true;
 		unit->pmi = true;
 	}
 	return NMI_DONE;

@@ -48,10 +48,9 @@ static int event_init(struct perf_event *event, struct auxpmu_event *aux)
 	aux->needs.output = AUXPMU_SCATTER;
 	aux->needs.pages = AUXPMU_PAGES_LARGE;
 	aux->needs.regions = true;
-	aux->needs.rules.uncounted = true;
 	aux->private = (void *)(uintptr_t)pt_config_ctl(&event->attr);
 	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES))
-		aux->needs.rules.start_align = EARLY_INTERRUPT;
+		aux->needs.rules.early = EARLY_INTERRUPT;
 	return 0;
 }
 

@@ -20,7 +20,7 @@
 #define TOPA_ENTRY_SHIFT	12
 
 /* Of a page's 512 entries one is the link to the next table, and one is not the unit's. */
-#define TOPA_REGIONS		510
+#define TOPA_REGIONS		510u
 #define TOPA_NUMBER		(TOPA_REGIONS + 1)
 
 static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
@@ -34,7 +34,7 @@ static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
 
 static u64 *entry_of(const struct pt_topa *topa, u32 region)
 {
-	if (topa->nr_tables == 1)
+	if (topa->lap == 1)
 		return &topa->tables[0][region];
 	return &topa->tables[region / TOPA_REGIONS][region % TOPA_REGIONS];
 }
@@ -57,22 +57,26 @@ void pt_topa_free(struct pt_topa *topa)
 /* Such hardware has one region in a table, of which the END entry has to name the table itself. */
 static void fill_single_entry(struct pt_topa *topa)
 {
-	topa->tables[0][1] = virt_to_phys(topa->tables[0]) | TOPA_END;
+	topa->loop = virt_to_phys(topa->tables[0]);
+	topa->tables[0][1] = topa->loop | TOPA_END;
 }
 
 static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
 {
-	u32 nr = buffer->regions.nr, region, n;
+	u32 nr = buffer->regions.nr, n;
 
-	for (region = 0; region < nr; region++)
-		*entry_of(topa, region) = region_entry(buffer, region);
 	for (n = 0; n < topa->nr_tables; n++) {
-		u32 end = min_t(u32, nr - n * TOPA_REGIONS, TOPA_REGIONS);
-		u32 next = n + 1 < topa->nr_tables ? n + 1 : 0;
+		u32 first = n % topa->lap * TOPA_REGIONS, end = min(nr - first, TOPA_REGIONS);
+		u32 next = n + 1 < topa->nr_tables ? n + 1 : n + 1 - topa->lap;
+		u32 region;
 
+		for (region = 0; region < end; region++)
+			topa->tables[n][region] = region_entry(buffer, first + region);
 		topa->tables[n][end] = virt_to_phys(topa->tables[next]) | TOPA_END;
 		topa->tables[n][TOPA_NUMBER] = n;
 	}
+	if (topa->lap == 1)
+		topa->loop = virt_to_phys(topa->tables[topa->nr_tables - 1]);
 }
 
 /* More than a page in a single range is not to be trusted everywhere. */
@@ -85,12 +89,14 @@ static bool suits_single_range(const struct auxpmu_buffer *buffer)
 struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 {
 	bool single_entry = !pt_cap(PT_TOPA_MULTIPLE_ENTRIES);
-	u32 nr = single_entry ? 1 : DIV_ROUND_UP(buffer->regions.nr, TOPA_REGIONS);
+	u32 lap = single_entry ? 1 : DIV_ROUND_UP(buffer->regions.nr, TOPA_REGIONS);
+	u32 nr = single_entry || !buffer->overwrite ? lap : 2 * lap;
 	struct pt_topa *topa = kvzalloc(struct_size(topa, tables, nr), GFP_KERNEL);
 
 	if (!topa)
 		return NULL;
 	topa->single_entry = single_entry;
+	topa->lap = lap;
 	while (topa->nr_tables < nr) {
 		u64 *table = (u64 *)get_zeroed_page(GFP_KERNEL);
 
@@ -113,14 +119,15 @@ struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position,
 	struct pt_topa *topa = buffer->private;
 	u64 offset = auxpmu_buffer_offset(buffer, position);
 	u32 nr = auxpmu_chunk_index(&buffer->regions, offset), index = nr;
+	bool first = position == offset;
 	u64 *table = topa->tables[0];
 
 	if (topa->single_entry) {
-		*table = region_entry(buffer, nr) |
-			 (buffer->overwrite ? 0 : TOPA_INT | TOPA_STOP);
+		*table = region_entry(buffer, nr) | (!buffer->overwrite ? TOPA_INT | TOPA_STOP :
+						     first ? TOPA_INT : 0);
 		index = 0;
 	} else if (topa->nr_tables > 1) {
-		table = topa->tables[nr / TOPA_REGIONS];
+		table = topa->tables[nr / TOPA_REGIONS + (first ? 0 : topa->nr_tables - topa->lap)];
 		index = nr % TOPA_REGIONS;
 	}
 	*region = nr;
@@ -181,14 +188,19 @@ struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_
 	struct pt_reached reached = { .region = begun };
 	struct auxpmu_chunk region;
 
-	if (!topa->single_entry && topa->nr_tables == 1)
+	if (!topa->single_entry && topa->nr_tables == 1) {
 		reached.region = output.index;
-	else if (!topa->single_entry)
-		reached.region = ((u64 *)phys_to_virt(output.base))[TOPA_NUMBER] * TOPA_REGIONS +
-				 output.index;
+	} else if (!topa->single_entry) {
+		u32 table = ((u64 *)phys_to_virt(output.base))[TOPA_NUMBER];
+
+		reached.lapped = table >= topa->nr_tables - topa->lap;
+		reached.region = table % topa->lap * TOPA_REGIONS + output.index;
+	}
 	/* Behind the last region: the unit is about to follow the link. */
-	if (reached.region == buffer->regions.nr)
+	if (reached.region == buffer->regions.nr) {
 		reached.region = 0;
+		reached.lapped = true;
+	}
 	region = auxpmu_chunk_nth(&buffer->regions, reached.region);
 	reached.offset = region.offset + output.offset;
 	reached.full = output.offset == region.length;

@@ -3,6 +3,9 @@
  * ToPA: the tables of physical addresses that tell the unit where the regions of a buffer lie (SDM
  * volume 3, "Table of Physical Addresses").  Made when the buffer is, from the framework's map of
  * regions; afterwards only markers move, in any context.  Knows no MSR.
+ *
+ * A buffer that is overwritten has the same tables twice: those of the first lap lead to those of
+ * all others, so that where output is tells whether the buffer was ever filled.
  */
 #ifndef AUXPMU_PT_TOPA_H
 #define AUXPMU_PT_TOPA_H
@@ -23,11 +26,14 @@ struct pt_reached {
 	u64 offset;		/* the end of the region included */
 	u32 region;
 	bool full;		/* it is, and the next one not begun: there was a STOP */
+	bool lapped;		/* overwriting: the first lap has ended */
 };
 
 /**
  * struct pt_topa - the tables of one buffer
- * @nr_tables: how many; the last one is linked to the first
+ * @nr_tables: how many
+ * @lap: how many hold all regions, once
+ * @loop: the only table of a lap that leads to itself, if there is such: output stays in it
  * @stop: the entry that is marked STOP, or NULL
  * @irq: an entry before it that is marked INT, or NULL
  * @to, @irq_at: the window that they are for
@@ -38,6 +44,8 @@ struct pt_reached {
  */
 struct pt_topa {
 	u32 nr_tables;
+	u32 lap;
+	phys_addr_t loop;
 	u64 *stop;
 	u64 *irq;
 	u64 to;

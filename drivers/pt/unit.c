@@ -101,12 +101,20 @@ static u64 event_ctl(const struct auxpmu_session *session)
 	return ctl;
 }
 
-/* A single range cannot interrupt, so that the first lap is made with tables. */
+/* In the first of the laps, after which an overwriting unit has filled the buffer? */
+static bool first_lap(const struct auxpmu_session *session)
+{
+	u64 from = session->window.from;
+
+	return session->buffer->overwrite && auxpmu_buffer_offset(session->buffer, from) == from;
+}
+
+/* A single range does not tell when it goes round, so that the first lap is made with tables. */
 static bool use_single_range(const struct auxpmu_session *session)
 {
 	const struct pt_topa *topa = session->buffer->private;
 
-	return topa->single && session->window.irq == AUXPMU_NO_LIMIT;
+	return topa->single && !first_lap(session);
 }
 
 /* Where output begins, in tables or registers. */
@@ -181,8 +189,8 @@ static int acknowledge(struct pt_unit *unit, u64 bits)
 }
 
 /*
- * An interrupt of the first lap is the only sign of its end; one from before, which nobody has
- * acknowledged yet, must not be taken for it.
+ * With one region in a table, an interrupt is the only sign that the first lap has ended; one from
+ * before, which nobody has acknowledged yet, must not be taken for it.
  */
 static int forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *window)
 {
@@ -195,6 +203,7 @@ static int switch_on(struct pt_unit *unit)
 {
 	int ret;
 
+	unit->interrupted = false;
 	WRITE_ONCE(unit->latched, false);
 	barrier();
 	/* From here on an NMI may switch it off. */
@@ -247,19 +256,34 @@ void pt_unit_latch(struct pt_unit *unit)
 	WRITE_ONCE(unit->latched, true);
 }
 
+/* Has the unit interrupted since it was armed, whoever knows of it yet? */
+static bool interrupted(const struct pt_unit *unit)
+{
+	u64 status;
+
+	if (unit->interrupted)
+		return true;
+	rdmsrq(MSR_CORE_PERF_GLOBAL_STATUS, status);
+	return status & GLOBAL_STATUS_TRACE_TOPAPMI;
+}
+
 /*
  * What the offset does not tell: that output is in another region than it began in, so that it is
- * not where it began; and that the end of the first lap was reached, which has interrupted.
+ * not where it began; and that the first lap has ended, or, where that interrupts, nearly.
  */
-static u64 least(const struct pt_unit *unit, const struct auxpmu_window *window)
+static u64 least(const struct pt_unit *unit, const struct auxpmu_session *session)
 {
-	if (unit->latched && window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT)
-		return window->irq - window->from;
+	const struct auxpmu_window *window = &session->window;
+
+	if (unit->at.lapped && first_lap(session))
+		return auxpmu_buffer_rest(session->buffer, unit->from);
+	if (window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT && interrupted(unit))
+		return auxpmu_buffer_rest(session->buffer, unit->from) - session->rules.early;
 	return unit->at.region != unit->region;
 }
 
 /* How far output got since the window began, by the registers, which have been read. */
-static __always_inline u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
+static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_buffer *buffer = session->buffer;
 	struct pt_output output = {
@@ -272,15 +296,14 @@ static __always_inline u64 reached(struct pt_unit *unit, const struct auxpmu_ses
 		   pt_topa_reached(buffer, output, unit->region) :
 		   (struct pt_reached){ .offset = output.offset, .region = unit->region };
 	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset,
-				      least(unit, &session->window));
+				      least(unit, session));
 }
 
 static void read_output(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct pt_topa *topa = session->buffer->private;
 
-	/* One table is linked to itself. */
-	if (topa->nr_tables > 1)
+	if (unit->ctl & RTIT_CTL_TOPA && unit->output_base != topa->loop)
 		rdmsrq(MSR_IA32_RTIT_OUTPUT_BASE, unit->output_base);
 	rdmsrq(MSR_IA32_RTIT_OUTPUT_MASK, unit->output_mask);
 }
@@ -327,12 +350,17 @@ bool pt_unit_needs_attention(struct pt_unit *unit)
 
 	if (window->irq == AUXPMU_NO_LIMIT)
 		return false;
+	/* Where output is can be read only while the unit is off. */
+	pt_unit_latch(unit);
 	rdmsrq(MSR_IA32_RTIT_STATUS, status);
 	if (status & RTIT_STATUS_ERROR)
 		return true;
 	read_output(unit, session);
 	bytes = reached(unit, session);
-	return unit->at.full || bytes >= window->irq - window->from;
+	if (unit->at.full || bytes + session->rules.early >= window->irq - window->from)
+		return true;
+	switch_on(unit);
+	return false;
 }
 
 void pt_unit_kill(void)

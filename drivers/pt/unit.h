@@ -37,8 +37,9 @@ struct pt_errors {
  * @session: the framework's side
  * @claimed: it is ours
  * @on: it may be writing
- * @latched: it was switched off by the first of the NMI handlers, which knows why
- * @pmi: that handler has seen a performance interrupt that the second one has still to serve
+ * @latched: it was switched off by one of the NMI handlers
+ * @interrupted: since it was armed, and the first of them has seen it
+ * @pmi: the second one has still to serve that
  * @known: the registers hold what the members below say
  * @cut: trace is missing: what follows begins with a PSB
  * @ctl: IA32_RTIT_CTL of the event, without TraceEn
@@ -56,6 +57,7 @@ struct pt_unit {
 	bool claimed;
 	bool on;
 	bool latched;
+	bool interrupted;
 	bool pmi;
 	bool known;
 	bool cut;
@@ -82,7 +84,10 @@ void pt_unit_forget(struct auxpmu_session *session);
 /* Switches the unit off; whoever disarms it then finds it so. */
 void pt_unit_latch(struct pt_unit *unit);
 
-/* While it is on: has it passed its interrupt, or come to a stop? */
+/*
+ * While it is on: has it passed its interrupt, or come to a stop?  Then it is latched; else it goes
+ * on.
+ */
 bool pt_unit_needs_attention(struct pt_unit *unit);
 
 /*

@@ -64,3 +64,31 @@ TEST_CASE("What the unit reports as lost is flagged and counted", "[pt][regions]
 	CHECK(statistics()["gaps"] - gaps == more);
 	CHECK(tracer.tally.partial == more);
 }
+
+TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its stops", "[pt][regions]")
+{
+	need("auxpmu_pt");
+	pin(0);
+	Setup setup = on_cpu(0, 64 * KiB);
+	setup.mode = AuxMode::overwrite;
+	/* Steps of less than a region, of about one, and of less than a lap. */
+	for (unsigned calls : {200U, 4000U, 12000U}) {
+		Tracer tracer(setup);
+		const auto wraps = statistics()["wraps"];
+		std::uint64_t head = 0, position = 0;
+
+		INFO("steps of " << calls << " calls");
+		/* Each step makes less than a lap, so offsets tell how far it got, whatever the head says. */
+		do {
+			tracer.enable();
+			churn(calls);
+			tracer.disable();
+			const std::uint64_t now = tracer.aux.head();
+			position += (now - position) % setup.aux_bytes;
+			CHECK(now > head);
+			CHECK(now == position);
+			head = now;
+		} while (position < 2 * setup.aux_bytes);
+		CHECK(statistics()["wraps"] - wraps == position / setup.aux_bytes);
+	}
+}

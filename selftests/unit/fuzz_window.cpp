@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	const auto layout = layout_from(bytes);
 	const auto shift = layout.page_shift;
 	const auto flags = bytes.next(1);
-	Rules rules{bytes.align(shift), bytes.align(shift), bytes.align(shift), 0, 0, false, false, false, false};
+	Rules rules{bytes.align(shift), bytes.align(shift), bytes.align(shift), 0, 0, 0, false, false, false};
 	switch (flags % 4) {
 	case 0:
 		rules.granule = bytes.align(shift) << bytes.next(1) % 16;
@@ -81,9 +81,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	}
 	rules.grid = rules.contiguous && (flags & 8);
 	rules.wraps = rules.contiguous && (flags & 2);
-	rules.uncounted = (!rules.contiguous || rules.wraps) && (flags & 4);
-	if (flags & 8)
-		rules.spare = static_cast<u32>(bytes.next(2) % (2 * layout.page()));
+	const auto length = static_cast<u32>(bytes.next(2) % (2 * layout.page()));
+	(flags & 8 ? rules.spare : rules.early) = length;
 	Request request{};
 	request.overwrite = (flags & 48) == 48;
 	request.head = bytes.next(flags & 16 ? 8 : 2);

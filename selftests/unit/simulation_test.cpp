@@ -178,7 +178,7 @@ Rules rules_of(Kind kind, Random &random, u32 page, u32 size)
 	auto power = [&](u32 most) {
 		return 1U << pick(random, 0, std::bit_width(most) - 1);
 	};
-	Rules rules{power(page), power(page), 1, 0, 0, kind == CONTIGUOUS, false, false, false};
+	Rules rules{power(page), power(page), 1, 0, 0, 0, kind == CONTIGUOUS, false, false};
 	if (kind == REGIONS) {
 		rules.granule = page * power(size / page);
 		rules.unit = power(page);

@@ -21,7 +21,7 @@ inline std::string text(const Rules &rules)
 	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.unit
 	    << " spare " << rules.spare << " granule " << rules.granule
 	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "")
-	    << (rules.wraps ? " wraps" : "") << (rules.uncounted ? " uncounted" : "");
+	    << (rules.wraps ? " wraps" : "") << " early " << rules.early;
 	return out.str();
 }
 
@@ -57,10 +57,16 @@ inline std::uint64_t writable(const Rules &rules, std::uint64_t space)
 	return rules.granule && space ? space + 1 : space;
 }
 
-// Where hardware that overwrites and cannot count its laps has to interrupt: with its first lap it has filled the buffer.
+// Where hardware that has one region and overwrites it has to interrupt: with its first lap it has filled the buffer.
 inline std::uint64_t first_lap_end(const Rules &rules, std::uint64_t from, std::uint64_t size)
 {
-	return rules.uncounted && from / size == 0 ? size : AUXPMU_NO_LIMIT;
+	return rules.early && from / size == 0 ? size : AUXPMU_NO_LIMIT;
+}
+
+// Does hardware hold no more than the region that it writes?
+inline bool one_region(const Rules &rules)
+{
+	return rules.granule && rules.early;
 }
 
 // Does hardware that overwrites go on from the end of the buffer to its beginning?
@@ -138,6 +144,8 @@ public:
 			for (auto to = from + 1; to <= head + horizon && written(from, to - 1); ++to)
 				if (may_end(from, to))
 					ends_.push_back(to);
+			if (one_region(rules_) && !ends_.empty())
+				ends_.resize(1);
 			if (!ends_.empty())
 				from_ = from;
 		}
@@ -234,11 +242,10 @@ public:
 				from = chunk_end(from) - 1;
 				continue;
 			}
-			const auto to = last(from, limit);
+			const auto to = one_region(rules_) ? first(from, from + 1, limit) : last(from, limit);
 			if (!to)
 				continue;
-			const auto irq =
-				request.overwrite ? to : first(from, std::max(from + 1, request.wakeup), limit);
+			const auto irq = request.overwrite ? to : first(from, std::max(from + 1, request.wakeup), *to);
 			return {from, *to, irq ? *irq : *to, false};
 		}
 		return {0, 0, 0, true};
@@ -308,6 +315,8 @@ inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 				return true;
 		return false;
 	};
+	if ((rules.early && rules.spare) || (page && rules.early >= *page))
+		return false;
 	if (!power_of_two(rules.start_align) || rules.unit == 0 || (page && rules.start_align > *page))
 		return false;
 	if (rules.granule) {

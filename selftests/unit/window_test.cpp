@@ -29,15 +29,15 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 		for (auto end : aligns)
 			for (auto unit : units)
 				for (auto spare : spares) {
-					book.push_back({start, end, unit, spare, 0, false, false, false, spare == 0});
-					book.push_back({start, end, unit, spare, 0, true, false, spare == 0, false});
+					book.push_back({start, end, unit, spare, 0, spare == 0, false, false, false});
+					book.push_back({start, end, unit, spare, 0, 0, true, false, spare == 0});
 					if (unit % start == 0 && unit % end == 0)
-						book.push_back({start, end, unit, spare, 0, true, true, spare == 0,
+						book.push_back({start, end, unit, spare, 0, spare == 0, true, true,
 							spare == 0});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
-							book.push_back({start, end, unit, spare, granule, false, false,
-								false, spare == 0});
+							book.push_back({start, end, unit, spare, granule, spare == 0,
+								false, false, false});
 				}
 	return book;
 }
@@ -140,9 +140,10 @@ Rules random_rules(Random &random, u32 page, std::uint64_t size)
 	if (rules.grid && rules.unit % rules.start_align)
 		rules.start_align = 1;
 	rules.wraps = rules.contiguous && pick(random, 0, 1);
-	rules.uncounted = (!rules.contiguous || rules.wraps) && pick(random, 0, 1);
 	if (pick(random, 0, 1))
 		rules.spare = static_cast<u32>(pick(random, 0, 2 * page));
+	else if (pick(random, 0, 1))
+		rules.early = static_cast<u32>(pick(random, 0, page));
 	return rules;
 }
 
@@ -390,7 +391,7 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 				for (auto granule : granules)
 					for (bool contiguous : {false, true}) {
 						const Rules rules{
-							start, end, unit, 0, granule, contiguous, false, false, false};
+							start, end, unit, 0, granule, 0, contiguous, false, false};
 						CAPTURE(text(rules));
 						const auto *alone = auxpmu_window_rules_valid(&rules, nullptr);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
@@ -420,7 +421,7 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 			const Map map(layout);
 			// As drivers/bts keeps it.
 			const u32 spare = std::min(4080U, ((4096U << order) / 2 - 48) / 24 * 24);
-			const Rules rules{1, 1, 24, spare, 0, true, true, true, false};
+			const Rules rules{1, 1, 24, spare, 0, 0, true, true, true};
 			CAPTURE(layout.text(), spare);
 			ENSURE(auxpmu_window_rules_valid(&rules, map.get()) == nullptr);
 			ENSURE(!stuck_at(layout, map, rules));
@@ -431,15 +432,15 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 TEST_CASE("the rules of trace units that exist are accepted for the buffers they are used with")
 {
 	const std::vector<std::pair<const char *, Rules>> known = {
-		{"Intel PT", {1, 1, 1, 0, 4096, false, false, false, true}},
-		{"Intel PT, large regions", {1, 1, 1, 0, 65536, false, false, false, false}},
-		{"BTS", {1, 1, 24, 4080, 0, true, true, true, false}},
-		{"SPE", {64, 4096, 1, 0, 0, true, false, false, false}},
-		{"TRBE", {64, 4096, 1, 0, 0, true, false, false, false}},
-		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, true, false, false, false}},
-		{"ETR, flat", {16, 16, 16, 0, 0, true, false, false, false}},
-		{"copy", {1, 1, 1, 0, 0, false, false, false, false}},
-		{"copy of whole records", {1, 64, 64, 0, 0, false, false, false, false}},
+		{"Intel PT, one region", {1, 1, 1, 0, 4096, 512, false, false, false}},
+		{"Intel PT", {1, 1, 1, 0, 65536, 0, false, false, false}},
+		{"BTS", {1, 1, 24, 4080, 0, 0, true, true, true}},
+		{"SPE", {64, 4096, 1, 0, 0, 0, true, false, false}},
+		{"TRBE", {64, 4096, 1, 0, 0, 0, true, false, false}},
+		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, 0, true, false, false}},
+		{"ETR, flat", {16, 16, 16, 0, 0, 0, true, false, false}},
+		{"copy", {1, 1, 1, 0, 0, 0, false, false, false}},
+		{"copy of whole records", {1, 64, 64, 0, 0, 0, false, false, false}},
 	};
 	for (unsigned pages = 8; pages <= 1024; pages *= 2)
 		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {
