@@ -32,18 +32,18 @@ int main(int argc, char **argv)
 {
 	const long rounds = 1000 * (argc > 1 ? std::atol(argv[1]) : 1);
 	say("begin", "syscalls");
-	for (long i = 0; i < 100 * rounds; i++)
+	for (long i = 0; i < 60 * rounds; i++)
 		syscall(SYS_getppid);
 	say("end", "syscalls");
 
 	say("begin", "branches");
 	volatile unsigned sum = 0;
-	for (long i = 0; i < 8 * rounds; i++)
+	for (long i = 0; i < 48 * rounds; i++)
 		sum = sum + fibonacci(14);
 	say("end", "branches");
 
 	say("begin", "loop");
-	for (long i = 0; i < 100'000 * rounds; i++)
+	for (long i = 0; i < 600'000 * rounds; i++)
 		asm volatile("" : : "r"(i));
 	say("end", "loop");
 	return 0;
