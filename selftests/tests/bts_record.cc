@@ -264,6 +264,8 @@ public:
 
 	Notes run()
 	{
+		if (auto blocks = read_small_file("/sys/kernel/debug/auxpmu/" + wanted.pmu + "/buffers"))
+			std::fprintf(stderr, "# buffer %.*s\n", static_cast<int>(blocks->find('\n')), blocks->c_str());
 		first = aux.head();
 		event.enable().value();
 		program.begin();
