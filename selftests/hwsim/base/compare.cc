@@ -106,6 +106,37 @@ Difference resynchronize(std::span<const Step> truth, std::span<const Step> deco
 		.value_or(Difference{0, truth.size(), 0, decoded.size()});
 }
 
+/*
+ * Of a trace in parts: where the part goes on that does not go on here. Its first steps may have been taken for the end of the part
+ * before, as far as they are that, too: so up to "back" steps are taken back. The nearest place is never too far, for what comes next
+ * is behind it; so that of the places where as much is found as anywhere it is the right one. Nothing if it is too short to be told.
+ */
+std::optional<Difference> find_part(
+	std::span<const Step> truth, std::span<const Step> decoded, std::size_t back, const Rules &rules)
+{
+	std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
+	constexpr std::size_t most_places = 2000, sure = 2000;
+	for (std::size_t i = 0; i + rules.run <= std::min(truth.size(), rules.window); i++)
+		if (auto &list = places[hash_run(truth.subspan(i, rules.run))]; list.size() < most_places)
+			list.push_back(i);
+	for (std::size_t taken = 0; taken <= back && back - taken + rules.run <= decoded.size(); taken++) {
+		const auto rest = decoded.subspan(back - taken);
+		const auto found = places.find(hash_run(rest.first(rules.run)));
+		if (found == places.end())
+			continue;
+		std::size_t longest = taken, at = 0;
+		for (const std::size_t i : found->second)
+			if (const std::size_t length = agreement(truth.subspan(i), rest, sure);
+				length > longest && i > back - taken) {
+				longest = length;
+				at = i;
+			}
+		if (longest > taken)
+			return Difference{back - taken, at - (back - taken), back - taken, 0};
+	}
+	return {};
+}
+
 bool is_loss(const Step &step)
 {
 	return step.from == loss;
@@ -128,16 +159,20 @@ bool is_marked(const Difference &difference, std::span<const Step> missing)
 
 } // namespace
 
+/* Steps of a part that may be those of the one before as well. */
+constexpr std::size_t longest_taken_back = 32;
+
 Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
 	Comparison result;
 	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
 	result.truth = truth.size() - result.losses;
 	result.decoded = decoded.size();
-	std::size_t i = 0, j = 0;
+	std::size_t i = 0, j = 0, alike = 0;
 	while (i < truth.size() || j < decoded.size()) {
 		if (i < truth.size() && j < decoded.size() && same(truth[i], decoded[j])) {
 			result.equal++;
+			alike++;
 			i++;
 			j++;
 			continue;
@@ -149,11 +184,25 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 				j += guessed;
 				continue;
 			}
+		if (rules.partial && j < decoded.size()) {
+			const std::size_t back = std::min({longest_taken_back, i, j, alike});
+			if (const auto part =
+					find_part(truth.subspan(i - back), decoded.subspan(j - back), back, rules)) {
+				const std::size_t taken = back - part->decoded_at;
+				result.equal -= taken;
+				result.missing += part->truth_size;
+				i += part->truth_size - taken;
+				j -= taken;
+				alike = 0;
+				continue;
+			}
+		}
 		Difference difference = resynchronize(truth.subspan(i), decoded.subspan(j), rules);
 		difference.truth_at = i;
 		difference.decoded_at = j;
 		i += difference.truth_size;
 		j += difference.decoded_size;
+		alike = 0;
 		const auto missing = truth.subspan(difference.truth_at, difference.truth_size);
 		if (is_marked(difference, missing) || (rules.partial && !difference.decoded_size))
 			result.missing +=

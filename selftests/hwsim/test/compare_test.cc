@@ -181,3 +181,26 @@ TEST_CASE("a part of a recursion is found, though its beginning is everywhere")
 		CHECK(result.equal == 3000);
 	}
 }
+
+TEST_CASE("short parts of a recursion, between long ones, are all found")
+{
+	std::vector<Step> truth;
+	recursion(truth, 19);
+	std::mt19937_64 random(1);
+	for (int round = 0; round < 3; round++) {
+		std::vector<Step> decoded;
+		std::size_t at = 0;
+		while (at < truth.size()) {
+			const std::size_t size = random() % 2 ? 8 + random() % 10 : 500 + random() % 5000;
+			const std::size_t end = std::min(truth.size(), at + size);
+			decoded.insert(decoded.end(), truth.begin() + static_cast<std::ptrdiff_t>(at),
+				truth.begin() + static_cast<std::ptrdiff_t>(end));
+			at = end + 300 + random() % 6000;
+		}
+		CAPTURE(round);
+		CHECK(compare(truth, decoded, {.partial = true}).differences.empty());
+		/* And what is not the program's is still seen. */
+		decoded[decoded.size() / 2].to += 2;
+		CHECK(!compare(truth, decoded, {.partial = true}).differences.empty());
+	}
+}
