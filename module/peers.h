@@ -11,8 +11,8 @@ bool auxpmu_peers_foreign(const struct auxpmu *pmu);
 
 /*
  * By way of a third event's ring the core can be made to hand our buffers to another AUX PMU, which
- * takes them for its own; nothing in a module can keep it from that.  So beside such PMUs only those
- * who could do as much harm otherwise may open @event.  Process context, in event_init.
+ * takes them for its own; nothing in a module can keep it from that.  So beside such PMUs only who
+ * could do as much harm otherwise may open @event.  Process context, in event_init.
  *
  * Return: 0, or -EACCES, and the log says why.
  */

@@ -32,21 +32,23 @@ const char *Vcpu::init()
 	return nullptr;
 }
 
-/* Behind the prefix: name of the log, kind of log, number of the vCPU. */
-std::string Vcpu::log_path(const char *kind) const
+/* Prefix, name of the log, kind of log, number of the vCPU. */
+std::string Vcpu::log_path(const std::string &prefix, const char *kind) const
 {
-	return (settings.log.empty() ? "" : "." + settings.log) + kind + "." + std::to_string(index);
+	if (settings.log == x86::Control::no_log)
+		return "/dev/null";
+	return prefix + (settings.log.empty() ? "" : "." + settings.log) + kind + "." + std::to_string(index);
 }
 
 bool Vcpu::open_logs()
 {
 	if (!machine.truth.empty() &&
-		!(truth.open(machine.truth + log_path("")) && bts_truth.open(machine.truth + log_path(".bts"))))
+		!(truth.open(log_path(machine.truth, "")) && bts_truth.open(log_path(machine.truth, ".bts"))))
 		return false;
-	if (machine.blocks && !blocks.open(machine.truth + log_path(".blocks")))
+	if (machine.blocks && !blocks.open(log_path(machine.truth, ".blocks")))
 		return false;
 	if (!machine.raw.empty())
-		raw.reset(std::fopen((machine.raw + log_path("")).c_str(), "wb"));
+		raw.reset(std::fopen(log_path(machine.raw, "").c_str(), "wb"));
 	return machine.raw.empty() || raw;
 }
 
@@ -743,7 +745,7 @@ void Vcpu::finish()
 	blocks.flush();
 	if (machine.truth.empty() || !machine.hardware.pmu)
 		return;
-	if (std::FILE *file = std::fopen((machine.truth + log_path(".counted")).c_str(), "w")) {
+	if (std::FILE *file = std::fopen(log_path(machine.truth, ".counted").c_str(), "w")) {
 		std::fprintf(file, "%" PRIu64 "\n", traced);
 		std::fclose(file);
 	}

@@ -180,7 +180,7 @@ private:
 	void lidt(const Site &site);
 	void take_over();
 	bool open_logs();
-	std::string log_path(const char *kind) const;
+	std::string log_path(const std::string &prefix, const char *kind) const;
 	void count_traced(bool was_on);
 	void rdmsr(const Site &site);
 	void wrmsr(const Site &site);

@@ -26,9 +26,10 @@ struct Settings {
 class Control
 {
 public:
+	static constexpr std::string_view no_log = "-";
 	/*
-	 * "fault NAME:NUMBER", 0 is off; "log NAME": truth and raw trace of what comes go to files of this name. False if it is
-	 * none of these.
+	 * "fault NAME:NUMBER", 0 is off; "log NAME": truth and raw trace of what comes go to files of this name, or with no_log
+	 * nowhere. False if it is none of these.
 	 */
 	bool command(std::string_view text);
 
