@@ -3,6 +3,8 @@
  * The other PMUs of the machine, as the bus of their sysfs devices shows them: the core keeps its
  * list to itself.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/capability.h>
 #include <linux/device.h>
 #include <linux/errno.h>
