@@ -23,7 +23,6 @@
 #include <linux/workqueue.h>
 
 #include "buffer.h"
-#include "claim.h"
 #include "compat.h"
 #include "fault.h"
 #include "pmu.h"
@@ -326,8 +325,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	}
 	buffer->serial = auxpmu_event(event)->serial;
 
-	/* The event that is being mapped holds all three; from now on the buffer does, too. */
-	auxpmu_claim_get(pmu);
+	/* The event that is being mapped pins both; from now on the buffer does, too. */
 	__module_get(THIS_MODULE);
 	__module_get(pmu->owner);
 
@@ -359,7 +357,6 @@ static void release(struct auxpmu_buffer *buffer)
 	 * From here on the PMU and the modules may go; whoever unregisters waits until nobody is
 	 * left in this function.
 	 */
-	auxpmu_claim_put(pmu);
 	auxpmu_put(pmu);
 	module_put(owner);
 	module_put(THIS_MODULE);

@@ -35,7 +35,7 @@
  * struct claim - of one PMU
  * @pmu: whose
  * @ops: what its backend does
- * @users: events and buffers that need it; 0 to 1 under @lock only
+ * @users: events that need it; 0 to 1 under @lock only
  * @lock: inside cpus_read_lock(): what follows
  * @claimed: all units of CPUs that are online are ours, or somebody was faster on a CPU that came
  * @taken: those that are
@@ -365,8 +365,7 @@ static ssize_t claim_show(struct device *dev, struct device_attribute *attr, cha
 
 	mutex_lock(&claim->lock);
 	if (claim->claimed)
-		ret = sysfs_emit(page, "held, for %d events and buffers\n",
-				 atomic_read(&claim->users));
+		ret = sysfs_emit(page, "held, for %d events\n", atomic_read(&claim->users));
 	else
 		ret = sysfs_emit(page, "%s%s\n", claim->reason[0] ? "refused: " : "free",
 				 claim->reason);

@@ -160,22 +160,6 @@ TEST_CASE("While events of ours exist nobody else gets the trace units, and befo
 		CHECK(trace_in_tree(cpu) > 0);
 }
 
-TEST_CASE("A buffer that outlives its event keeps the units: nobody else can be handed it", "[hardware][claim]")
-{
-	need_in_tree();
-	wait_until_free();
-	{
-		Tracer tracer(on_cpu(0, 64 * KiB));
-		tracer.event.close();
-		CHECK(attribute("claim").starts_with("held"));
-		auto theirs = open_in_tree(Target::on_cpu(0));
-		REQUIRE_FALSE(theirs);
-		CHECK(theirs.error().code == EBUSY);
-	}
-	wait_until_free();
-	CHECK(trace_in_tree(0) > 0);
-}
-
 TEST_CASE("Where somebody else traces we are refused, and the log says why", "[hardware][claim]")
 {
 	need_in_tree();
