@@ -365,3 +365,27 @@ TEST_CASE("Traces this thread on its CPU until somebody kills it", "[hardware][f
 		tracer.drain();
 	}
 }
+
+TEST_CASE("An overwriting buffer that is filled more than once at a stretch is known to be full", "[hardware]")
+{
+	need_hardware();
+	pin(0);
+	Setup setup = on_cpu(0, 64 * KiB);
+	setup.mode = AuxMode::overwrite;
+	constexpr unsigned some = 500;
+	auto traced = [&](std::uint64_t calls) {
+		Tracer tracer(setup);
+
+		tracer.enable();
+		churn(static_cast<unsigned>(calls));
+		tracer.disable();
+		return tracer.aux.head();
+	};
+	const std::uint64_t bytes = traced(some);
+	REQUIRE((bytes > 0 && bytes < setup.aux_bytes));
+	/* A lap and a little, so that what lies behind the beginning of the session is less than what lies before. */
+	for (unsigned percent : {130U, 170U, 250U, 330U}) {
+		INFO(percent << " % of the buffer");
+		CHECK(traced(some * setup.aux_bytes * percent / 100 / bytes) >= setup.aux_bytes);
+	}
+}
