@@ -31,7 +31,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	4
+#define AUXPMU_OPS_VERSION	5
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -163,6 +163,12 @@ struct auxpmu_buffer {
 static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 position)
 {
 	return position & (buffer->size - 1);
+}
+
+/* Is that a position of the first lap, before which the buffer was not filled? */
+static inline bool auxpmu_buffer_first_lap(const struct auxpmu_buffer *buffer, u64 position)
+{
+	return position < buffer->size;
 }
 
 /* Bytes from @offset to the end of the buffer. */

@@ -57,8 +57,7 @@ void pt_topa_free(struct pt_topa *topa)
 /* Such hardware has one region in a table, of which the END entry has to name the table itself. */
 static void fill_single_entry(struct pt_topa *topa)
 {
-	topa->loop = virt_to_phys(topa->tables[0]);
-	topa->tables[0][1] = topa->loop | TOPA_END;
+	topa->tables[0][1] = virt_to_phys(topa->tables[0]) | TOPA_END;
 }
 
 static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
@@ -75,8 +74,6 @@ static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
 		topa->tables[n][end] = virt_to_phys(topa->tables[next]) | TOPA_END;
 		topa->tables[n][TOPA_NUMBER] = n;
 	}
-	if (topa->lap == 1)
-		topa->loop = virt_to_phys(topa->tables[topa->nr_tables - 1]);
 }
 
 /* More than a page in a single range is not to be trusted everywhere. */
@@ -106,6 +103,8 @@ struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 		}
 		topa->tables[topa->nr_tables++] = table;
 	}
+	if (lap == 1)
+		topa->loop = virt_to_phys(topa->tables[nr - 1]);
 	topa->single = suits_single_range(buffer);
 	if (single_entry)
 		fill_single_entry(topa);
@@ -119,7 +118,7 @@ struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position,
 	struct pt_topa *topa = buffer->private;
 	u64 offset = auxpmu_buffer_offset(buffer, position);
 	u32 nr = auxpmu_chunk_index(&buffer->regions, offset), index = nr;
-	bool first = position == offset;
+	bool first = auxpmu_buffer_first_lap(buffer, position);
 	u64 *table = topa->tables[0];
 
 	if (topa->single_entry) {

@@ -104,9 +104,8 @@ static u64 event_ctl(const struct auxpmu_session *session)
 /* In the first of the laps, after which an overwriting unit has filled the buffer? */
 static bool first_lap(const struct auxpmu_session *session)
 {
-	u64 from = session->window.from;
-
-	return session->buffer->overwrite && auxpmu_buffer_offset(session->buffer, from) == from;
+	return session->buffer->overwrite &&
+	       auxpmu_buffer_first_lap(session->buffer, session->window.from);
 }
 
 /* A single range does not tell when it goes round, so that the first lap is made with tables. */
@@ -295,8 +294,7 @@ static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 	unit->at = unit->ctl & RTIT_CTL_TOPA ?
 		   pt_topa_reached(buffer, output, unit->region) :
 		   (struct pt_reached){ .offset = output.offset, .region = unit->region };
-	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset,
-				      least(unit, session));
+	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset, least(unit, session));
 }
 
 static void read_output(struct pt_unit *unit, const struct auxpmu_session *session)
@@ -359,8 +357,8 @@ bool pt_unit_needs_attention(struct pt_unit *unit)
 	bytes = reached(unit, session);
 	if (unit->at.full || bytes + session->rules.early >= window->irq - window->from)
 		return true;
-	switch_on(unit);
-	return false;
+	/* One that does not come on again is not to be silent about it. */
+	return switch_on(unit);
 }
 
 void pt_unit_kill(void)
