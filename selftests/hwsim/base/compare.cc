@@ -53,6 +53,23 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
 	return i;
 }
 
+/* Enough equal steps to be sure; and a bound for programs that do the same for ever. */
+constexpr std::size_t sure = 2000, most_places = 2000;
+
+using Places = std::unordered_map<std::uint64_t, std::vector<std::size_t>>;
+
+/* Where in the window a run of steps begins, by its hash; at the end shorter ones, which may be the tail of both. */
+Places places_of_runs(std::span<const Step> truth, std::size_t window, std::size_t run)
+{
+	Places places;
+	for (std::size_t i = 0; i < std::min(truth.size(), window); i++) {
+		auto &list = places[hash_run(truth.subspan(i, std::min(run, truth.size() - i)))];
+		if (list.size() < most_places)
+			list.push_back(i);
+	}
+	return places;
+}
+
 /*
  * Where both go on with "run" equal steps at least. Programs repeat themselves, so equal steps are found in many places: the place at
  * which they agree for longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
@@ -61,16 +78,11 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
 std::optional<Difference> find_agreement(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
 {
-	/* Enough to be sure; and bounds for programs that do the same for ever. */
-	constexpr std::size_t sure = 2000, most_places = 2000, most_starts = 32;
+	/* A bound for programs that do the same for ever. */
+	constexpr std::size_t most_starts = 32;
 	std::optional<Difference> best;
 	std::size_t longest = 0, starts = 0;
-	std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
-	for (std::size_t i = 0; i < std::min(truth.size(), window); i++) {
-		auto &list = places[hash_run(truth.subspan(i, std::min(run, truth.size() - i)))];
-		if (list.size() < most_places)
-			list.push_back(i);
-	}
+	const Places places = places_of_runs(truth, window, run);
 	for (std::size_t j = 0; j < std::min(decoded.size(), window) && starts < most_starts && longest < sure; j++) {
 		const auto rest = decoded.subspan(j);
 		const auto found = places.find(hash_run(rest.first(std::min(run, rest.size()))));
@@ -114,11 +126,7 @@ Difference resynchronize(std::span<const Step> truth, std::span<const Step> deco
 std::optional<Difference> find_part(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t back, const Rules &rules)
 {
-	std::unordered_map<std::uint64_t, std::vector<std::size_t>> places;
-	constexpr std::size_t most_places = 2000, sure = 2000;
-	for (std::size_t i = 0; i + rules.run <= std::min(truth.size(), rules.window); i++)
-		if (auto &list = places[hash_run(truth.subspan(i, rules.run))]; list.size() < most_places)
-			list.push_back(i);
+	const Places places = places_of_runs(truth, rules.window, rules.run);
 	for (std::size_t taken = 0; taken <= back && back - taken + rules.run <= decoded.size(); taken++) {
 		const auto rest = decoded.subspan(back - taken);
 		const auto found = places.find(hash_run(rest.first(rules.run)));
