@@ -3,10 +3,12 @@
  * Records a program by branch trace store, in the ways that perf does not, and prints the branches: "[cpu] from => to", as
  * hwsim-compare wants them.  Reads the AUX area as docs/intel-bts.md describes it.  What it noticed goes to standard error.
  *
- *   auxpmu_bts_record [--pmu NAME] MODE CPU BYTES WATERMARK PROGRAM [ARGUMENT...]
+ *   auxpmu_bts_record [--pmu NAME] [--until TRACE] MODE CPU BYTES WATERMARK PROGRAM [ARGUMENT...]
  *
  * MODE: task, inherit (the task's children, too), cpu (and the kernel), snapshot, sample, pause.  CPU: where the program runs;
- * we are on another one.  BYTES: of the AUX area; WATERMARK: aux_watermark, or of mode sample aux_sample_size.
+ * we are on another one.  BYTES: of the AUX area; WATERMARK: aux_watermark, or of mode sample aux_sample_size.  TRACE: the
+ * program is ended as soon as there are so many bytes of it.  While a full buffer waits for us a program runs on untraced,
+ * for as long as we do not get a CPU: one that is to fill it several times must not end by itself.
  */
 #include <algorithm>
 #include <cinttypes>
@@ -48,6 +50,7 @@ struct Wanted {
 	std::string mode;
 	int cpu = 0;
 	std::uint64_t bytes = 0;
+	std::uint64_t until = UINT64_MAX;
 	std::uint32_t watermark = 0;
 	char **program = nullptr;
 };
@@ -103,13 +106,18 @@ public:
 		if (::write(start, "", 1) != 1)
 			throw std::runtime_error("the program is gone");
 	}
+	void end()
+	{
+		ending = true;
+		::kill(child, SIGTERM);
+	}
 	bool ended()
 	{
 		int status;
 
 		if (!over && ::waitpid(child, &status, WNOHANG) == child) {
 			over = true;
-			if (status)
+			if (status && !(ending && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM))
 				throw std::runtime_error("the program failed");
 		}
 		return over;
@@ -133,6 +141,7 @@ public:
 private:
 	pid_t child;
 	int start;
+	bool ending = false;
 	bool over = false;
 };
 
@@ -269,8 +278,11 @@ public:
 		first = aux.head();
 		event.enable().value();
 		program.begin();
-		while (!program.ended())
+		while (!program.ended()) {
 			take(1);
+			if (notes.bytes >= wanted.until)
+				program.end();
+		}
 		event.disable().value();
 		take(0);
 		Printer printer(wanted.cpu, wanted.mode != "cpu", notes);
@@ -385,13 +397,17 @@ Wanted parse(int argc, char **argv)
 	Wanted wanted;
 	int next = 1;
 
-	if (argc > 2 && !std::strcmp(argv[1], "--pmu")) {
-		wanted.pmu = argv[2];
-		next = 3;
+	for (; argc > next + 1 && !std::strncmp(argv[next], "--", 2); next += 2) {
+		if (!std::strcmp(argv[next], "--pmu"))
+			wanted.pmu = argv[next + 1];
+		else if (!std::strcmp(argv[next], "--until"))
+			wanted.until = std::strtoull(argv[next + 1], nullptr, 0);
+		else
+			throw std::runtime_error("there is no option " + std::string(argv[next]));
 	}
 	if (argc < next + 5)
-		throw std::runtime_error(
-			"usage: auxpmu_bts_record [--pmu NAME] MODE CPU BYTES WATERMARK PROGRAM [ARGUMENT...]");
+		throw std::runtime_error("usage: auxpmu_bts_record [--pmu NAME] [--until TRACE] MODE CPU BYTES "
+					 "WATERMARK PROGRAM [ARGUMENT...]");
 	wanted.mode = argv[next];
 	wanted.cpu = std::atoi(argv[next + 1]);
 	wanted.bytes = std::strtoull(argv[next + 2], nullptr, 0);
