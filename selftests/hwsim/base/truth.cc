@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "truth.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace hwsim
 {
 
-bool TruthWriter::open(const std::string &path)
+bool TruthWriter::open(const std::string &path, std::uint64_t limit)
 {
 	file.reset(std::fopen(path.c_str(), "wb"));
 	buffer.reserve(batch);
+	room = limit / sizeof(Step);
 	return is_open();
 }
 
+/* What is behind a gap would be of no use: nothing follows what could not be written. */
 void TruthWriter::flush()
 {
 	if (!file)
 		return;
-	std::fwrite(buffer.data(), sizeof(Step), buffer.size(), file.get());
-	std::fflush(file.get());
+	const std::size_t most = std::min<std::uint64_t>(buffer.size(), room);
+	const bool written =
+		std::fwrite(buffer.data(), sizeof(Step), most, file.get()) == most && !std::fflush(file.get());
+	unwritten += buffer.size() - (written ? most : 0);
+	room = written ? room - most : 0;
 	buffer.clear();
 }
 

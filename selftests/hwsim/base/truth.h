@@ -9,6 +9,7 @@
 #ifndef HWSIM_BASE_TRUTH_H
 #define HWSIM_BASE_TRUTH_H
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -24,6 +25,17 @@ constexpr std::uint64_t unknown = 1;
 /* As "from": trace of what stands before this was lost, up to where the trace begins anew. */
 constexpr std::uint64_t loss = 2;
 
+/*
+ * Flipped in "from": branch trace store had no room for this record, and dropped it. No canonical address has these two bits
+ * different.
+ */
+constexpr std::uint64_t dropped = std::uint64_t{1} << 62;
+
+constexpr bool is_dropped(std::uint64_t from)
+{
+	return (from >> 62 & 1) != from >> 63;
+}
+
 struct Step {
 	std::uint64_t from = 0;
 	std::uint64_t to = 0;
@@ -34,8 +46,8 @@ struct Step {
 class TruthWriter
 {
 public:
-	/* Does nothing until opened. False, with errno, if the file cannot be made. */
-	bool open(const std::string &path);
+	/* Does nothing until opened. False, with errno, if the file cannot be made. Takes steps up to so many bytes. */
+	bool open(const std::string &path, std::uint64_t limit = UINT64_MAX);
 	void write(std::uint64_t from, std::uint64_t to)
 	{
 		if (!file)
@@ -46,6 +58,8 @@ public:
 	}
 	bool is_open() const { return static_cast<bool>(file); }
 	void flush();
+	/* Steps that are in no file, of all that were opened: they were behind the limit, or the disk was full. */
+	std::uint64_t missing() const { return unwritten; }
 
 private:
 	static constexpr std::size_t batch = 4096;
@@ -55,6 +69,8 @@ private:
 	};
 	std::unique_ptr<std::FILE, Close> file;
 	std::vector<Step> buffer;
+	std::uint64_t room = 0; /* steps */
+	std::uint64_t unwritten = 0;
 };
 
 /* All of a file; throws std::runtime_error with the name of one that cannot be read. */

@@ -3,10 +3,11 @@
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
  *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,lip=on|off][,fault=NAME:NUMBER]...
- *           [,truth=PREFIX][,blocks=on|off][,raw=PREFIX][,log=FILE]
+ *           [,truth=PREFIX][,blocks=on|off][,limit=GIB][,raw=PREFIX][,log=FILE]
  */
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -343,6 +344,15 @@ bool on_or_off(std::string_view name, std::string_view value)
 	return value == "on";
 }
 
+std::uint64_t gibibytes(std::string_view name, std::string_view value)
+{
+	std::uint64_t number = 0;
+	const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+	if (error != std::errc{} || end != value.data() + value.size() || !number || number >> 30)
+		refuse(std::string(name) + " is a number of GiB, 1 or more, not " + std::string(value));
+	return number << 30;
+}
+
 void option(std::string_view text)
 {
 	const auto equals = text.find('=');
@@ -368,12 +378,15 @@ void option(std::string_view text)
 			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
 	} else if (name == "truth") {
 		machine.truth = value;
+	} else if (name == "limit") {
+		machine.limit = gibibytes(name, value);
 	} else if (name == "raw") {
 		machine.raw = value;
 	} else if (name == "log") {
 		plugin.log = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": profile lip pt bts pmu fault truth blocks raw log");
+		refuse("unknown option " + std::string(text) +
+			": profile lip pt bts pmu fault truth blocks limit raw log");
 	}
 }
 

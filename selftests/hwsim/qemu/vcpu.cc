@@ -42,10 +42,11 @@ std::string Vcpu::log_path(const std::string &prefix, const char *kind) const
 
 bool Vcpu::open_logs()
 {
-	if (!machine.truth.empty() &&
-		!(truth.open(log_path(machine.truth, "")) && bts_truth.open(log_path(machine.truth, ".bts"))))
+	const std::uint64_t limit = settings.log == x86::Control::no_log ? UINT64_MAX : machine.limit;
+	if (!machine.truth.empty() && !(truth.open(log_path(machine.truth, ""), limit) &&
+					      bts_truth.open(log_path(machine.truth, ".bts"), limit)))
 		return false;
-	if (machine.blocks && !blocks.open(log_path(machine.truth, ".blocks")))
+	if (machine.blocks && !blocks.open(log_path(machine.truth, ".blocks"), limit))
 		return false;
 	if (!machine.raw.empty())
 		raw.reset(std::fopen(log_path(machine.raw, "").c_str(), "wb"));
@@ -267,9 +268,10 @@ void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to
 {
 	if (!bts.watches(level))
 		return;
-	bts_truth.write(from, to);
+	const std::uint64_t before = bts.statistics().dropped;
 	if (bts.record(from, to))
 		performance_interrupt();
+	bts_truth.write(bts.statistics().dropped == before ? from : from ^ dropped, to);
 }
 
 void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
@@ -768,11 +770,12 @@ std::string Vcpu::statistics() const
 		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
 		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64
 		" masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64
-		" unmapped %" PRIu64 " on %d quiet-ms %lld\n",
+		" unmapped %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities, trace.starts,
 		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counted.pmi,
 		counted.pmi_doubled, counted.pmi_masked, counted.faults, counted.taken_back, store.records,
-		store.dropped, store.unmapped, pt.is_switched_on(), quiet);
+		store.dropped, store.unmapped, truth.missing() + bts_truth.missing() + blocks.missing(),
+		pt.is_switched_on(), quiet);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

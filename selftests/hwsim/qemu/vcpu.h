@@ -62,6 +62,7 @@ struct Machine {
 	bool blocks = false; /* a log of the blocks of programs, beside the truth */
 	std::string truth;   /* prefixes of files; none if empty */
 	std::string raw;
+	std::uint64_t limit = std::uint64_t{16} << 30; /* bytes of a file of truth or blocks */
 	/* What blocks do now; and a call to have them made anew, as all vCPUs need them then. */
 	std::atomic<unsigned> instrumentation{no_instrumentation};
 	void (*translate_anew)() = nullptr;

@@ -150,6 +150,29 @@ TEST_CASE("the truth log is read as it was written")
 	CHECK_THROWS(read_truth(path));
 }
 
+TEST_CASE("a truth log ends at its limit, and what is behind it is counted, as is what the disk does not take")
+{
+	const std::string path = "truth_test." + std::to_string(getpid());
+	const auto steps = program(10'001);
+	TruthWriter writer;
+	auto write = [&](const std::string &to, std::uint64_t limit) {
+		REQUIRE(writer.open(to, limit));
+		for (const Step &step : steps)
+			writer.write(step.from, step.to);
+		writer.flush();
+	};
+	write(path, 5000 * sizeof(Step) + 1);
+	const auto read = read_truth(path);
+	CHECK((read.size() == 5000 && std::ranges::equal(read, std::span(steps).first(5000))));
+	CHECK(writer.missing() == 5001);
+	write(path, 10'001 * sizeof(Step));
+	CHECK(read_truth(path) == steps);
+	CHECK(writer.missing() == 5001);
+	std::remove(path.c_str());
+	write("/dev/full", UINT64_MAX);
+	CHECK(writer.missing() == 5001 + 10'001);
+}
+
 namespace
 {
 

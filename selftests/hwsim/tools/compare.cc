@@ -2,11 +2,12 @@
 /*
  * hwsim-compare: the branches that a decoder found against the truth log.
  *
- *   hwsim-compare [--partial | --last] [--bts] TRUTH-PREFIX < branches
+ *   hwsim-compare [--partial | --last] [--bts [--dropped]] TRUTH-PREFIX < branches
  *
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
- * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --last: it has the last of it, all of that; --bts: the truth is what branch trace store had to
- * record. Exit status 0: no differences, 1: differences, 2: nothing to compare.
+ * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --last: it has the last of it, all of that; --bts: the
+ * truth is what branch trace store had to record; --dropped: but for what it had no room for. Exit status 0: no differences, 1:
+ * differences, 2: nothing to compare.
  */
 #include <algorithm>
 #include <cstdio>
@@ -56,16 +57,28 @@ std::map<unsigned, std::vector<Step>> read_truths(const std::string &prefix)
 	}
 }
 
-int run(const std::string &prefix, const Rules &rules, bool last)
+/* Of branch trace store: the records that it had no room for are left out, and counted, or taken for what it had to record. */
+std::size_t leave_out_dropped(std::vector<Step> &truth, bool leave_out)
+{
+	if (leave_out)
+		return std::erase_if(truth, [](const Step &step) { return is_dropped(step.from); });
+	for (Step &step : truth)
+		if (is_dropped(step.from))
+			step.from ^= dropped;
+	return 0;
+}
+
+int run(const std::string &prefix, const Rules &rules, bool last, bool without_dropped)
 {
 	auto decoded = read_branches(stdin);
-	const auto truths = read_truths(prefix);
+	auto truths = read_truths(prefix);
 	if (truths.empty()) {
 		std::cerr << "hwsim-compare: there is no truth log " << prefix << ".0\n";
 		return 2;
 	}
-	std::size_t differences = 0, total = 0, missing = 0, losses = 0;
-	for (const auto &[cpu, truth] : truths) {
+	std::size_t differences = 0, total = 0, missing = 0, losses = 0, left_out = 0;
+	for (auto &[cpu, truth] : truths) {
+		left_out += leave_out_dropped(truth, without_dropped);
 		std::span<const Step> told(truth);
 		if (last)
 			told = told.last(std::min(told.size(), decoded[cpu].size()));
@@ -81,6 +94,8 @@ int run(const std::string &prefix, const Rules &rules, bool last)
 	}
 	if (losses)
 		std::printf("%zu losses are marked\n", losses);
+	if (left_out)
+		std::printf("%zu branches were dropped\n", left_out);
 	if (missing)
 		std::printf("%zu branches are not in the trace\n", missing);
 	std::printf("%zu branches agree, %zu differences\n", total, differences);
@@ -95,7 +110,7 @@ int main(int argc, char **argv)
 {
 	Rules rules;
 	std::string prefix, which;
-	bool last = false;
+	bool last = false, without_dropped = false;
 	for (int i = 1; i < argc; i++) {
 		if (argv[i] == std::string("--partial"))
 			rules.partial = true;
@@ -103,15 +118,17 @@ int main(int argc, char **argv)
 			last = true;
 		else if (argv[i] == std::string("--bts"))
 			which = ".bts";
+		else if (argv[i] == std::string("--dropped"))
+			without_dropped = true;
 		else
 			prefix = argv[i];
 	}
 	if (prefix.empty()) {
-		std::cerr << "usage: hwsim-compare [--partial | --last] [--bts] TRUTH-PREFIX < branches\n";
+		std::cerr << "usage: hwsim-compare [--partial | --last] [--bts [--dropped]] TRUTH-PREFIX < branches\n";
 		return 2;
 	}
 	try {
-		return run(prefix + which, rules, last);
+		return run(prefix + which, rules, last, without_dropped);
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-compare: " << error.what() << "\n";
 		return 2;
