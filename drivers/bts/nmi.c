@@ -4,12 +4,18 @@
  *
  * It comes as a performance interrupt without a status bit: whose it is the index tells, against
  * the threshold.  The kernel's own handler (perf_event_nmi_handler) unmasks LVTPC, whoever it is
- * for, and comes between two handlers of ours.  The first one switches the store off, so that what
- * the handlers do is not recorded and nothing is dropped at the end.  The second one hands over and
- * arms anew, when the next interrupt can come.  What got to the threshold after the first one had
- * looked may have interrupted in vain, while LVTPC was masked: so the second one looks, too.
+ * for; a handler of ours that comes after it hands over and arms anew, when the next interrupt can
+ * come.
+ *
+ * Where the kernel is recorded, so are handlers.  Then another one of ours comes first of all and
+ * switches the store off, so that nothing is dropped at its end meanwhile.  What got to the
+ * threshold after that one had looked may have interrupted in vain, while LVTPC was masked: so the
+ * second one looks, too.
  */
 #include <linux/compiler.h>
+#include <linux/mutex.h>
+
+#include <asm/msr-index.h>
 
 #include "../intel/nmi.h"
 #include "nmi.h"
@@ -40,14 +46,18 @@ static int first_handler(unsigned int type, struct pt_regs *regs)
 static int second_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
-	bool pmi = unit->pmi;
+	bool seen = unit->pmi;
 
 	unit->pmi = false;
-	if (!pmi && !is_due(unit))
-		return NMI_DONE;
+	if (!seen) {
+		if (!is_due(unit))
+			return NMI_DONE;
+		/* It was, before any handler ran. */
+		seen = unit->level & DEBUGCTLMSR_BTS_OFF_OS;
+	}
 	auxpmu_interrupt(unit->session->pmu);
 	/* Two that claim one NMI would let the next unknown one pass unnoticed. */
-	return pmi && counted ? NMI_DONE : NMI_HANDLED;
+	return seen && counted ? NMI_DONE : NMI_HANDLED;
 }
 
 static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_bts_first",
@@ -56,10 +66,35 @@ static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_bts_first",
 int bts_nmi_register(bool rival)
 {
 	counted = rival;
-	return intel_nmi_register(&nmi);
+	return intel_nmi_register_one(&nmi.second);
 }
 
 void bts_nmi_unregister(void)
 {
-	intel_nmi_unregister(&nmi);
+	intel_nmi_unregister_one(&nmi.second);
+}
+
+/* The kernel takes 150 instructions for each entry of its list, in every NMI. */
+static DEFINE_MUTEX(first_lock);
+static unsigned int first_users;
+
+int bts_nmi_first_get(void)
+{
+	int ret = 0;
+
+	mutex_lock(&first_lock);
+	if (!first_users)
+		ret = intel_nmi_register_one(&nmi.first);
+	if (!ret)
+		first_users++;
+	mutex_unlock(&first_lock);
+	return ret;
+}
+
+void bts_nmi_first_put(void)
+{
+	mutex_lock(&first_lock);
+	if (!--first_users)
+		intel_nmi_unregister_one(&nmi.first);
+	mutex_unlock(&first_lock);
 }

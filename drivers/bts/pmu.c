@@ -61,8 +61,16 @@ static int event_init(struct perf_event *event, struct auxpmu_event *aux)
 	aux->needs.rules.grid = true;
 	aux->needs.rules.wraps = true;
 	aux->needs.rules.spare = SKID;
-	/* An inherited event is its parent's user's. */
-	return attr->exclude_kernel && !event->parent ? auxpmu_allow_kernel() : 0;
+	/* An inherited event is its parent's user's, and ends before it. */
+	if (event->parent)
+		return 0;
+	return attr->exclude_kernel ? auxpmu_allow_kernel() : bts_nmi_first_get();
+}
+
+static void event_destroy(struct perf_event *event, struct auxpmu_event *aux)
+{
+	if (!event->parent && !event->attr.exclude_kernel)
+		bts_nmi_first_put();
 }
 
 /* Small blocks keep less: two windows have to fit into one, wherever in the block it begins. */
@@ -77,6 +85,7 @@ static const struct auxpmu_ops ops = {
 	.version = AUXPMU_OPS_VERSION,
 	.unit_init = unit_init,
 	.event_init = event_init,
+	.event_destroy = event_destroy,
 	.suit = suit,
 	.add = bts_unit_add,
 	.del = bts_unit_del,

@@ -37,7 +37,7 @@ struct bts_errors {
  * @session: the framework's side
  * @claimed: it is ours
  * @on: it may be writing
- * @latched: it was switched off by the first of the NMI handlers
+ * @latched: it was switched off by the NMI handler that comes first
  * @pmi: which has seen an interrupt that the second one has still to serve
  * @own_area: IA32_DS_AREA was 0, so that it is ours to set, and to clear
  * @area: the DS area

@@ -35,25 +35,33 @@ struct intel_nmi {
 		},								\
 	}
 
+static inline int intel_nmi_register_one(struct nmiaction *one)
+{
+	INIT_LIST_HEAD(&one->list);
+	return __register_nmi_handler(NMI_LOCAL, one);
+}
+
+static inline void intel_nmi_unregister_one(const struct nmiaction *one)
+{
+	unregister_nmi_handler(NMI_LOCAL, one->name);
+}
+
 static inline int intel_nmi_register(struct intel_nmi *nmi)
 {
-	int ret;
+	int ret = intel_nmi_register_one(&nmi->first);
 
-	INIT_LIST_HEAD(&nmi->first.list);
-	INIT_LIST_HEAD(&nmi->second.list);
-	ret = __register_nmi_handler(NMI_LOCAL, &nmi->first);
 	if (ret)
 		return ret;
-	ret = __register_nmi_handler(NMI_LOCAL, &nmi->second);
+	ret = intel_nmi_register_one(&nmi->second);
 	if (ret)
-		unregister_nmi_handler(NMI_LOCAL, nmi->first.name);
+		intel_nmi_unregister_one(&nmi->first);
 	return ret;
 }
 
-static inline void intel_nmi_unregister(struct intel_nmi *nmi)
+static inline void intel_nmi_unregister(const struct intel_nmi *nmi)
 {
-	unregister_nmi_handler(NMI_LOCAL, nmi->second.name);
-	unregister_nmi_handler(NMI_LOCAL, nmi->first.name);
+	intel_nmi_unregister_one(&nmi->second);
+	intel_nmi_unregister_one(&nmi->first);
 }
 
 #endif /* AUXPMU_INTEL_NMI_H */
