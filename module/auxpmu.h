@@ -148,6 +148,7 @@ struct auxpmu_buffer {
 
 	/* The framework's own. */
 	const void *rb;			/* the ring it hangs on; never dereferenced */
+	u64 id;				/* no other buffer has or had it; not 0 */
 	u64 serial;			/* of the event it was made for, whom it suits */
 	struct auxpmu_window_rules rules; /* for that one */
 	u64 head;			/* overwrite: where the next transaction goes on */
@@ -456,6 +457,10 @@ struct auxpmu_session {
 	atomic_t word;			/* see state.h */
 	struct perf_output_handle handle;
 	struct auxpmu_window_rules rules;
+	u64 rules_buffer;		/* rules and window are of this buffer (0: of none), */
+	u64 rules_event;		/* and of this event */
+	u64 window_limit;		/* the window was taken with this limit, */
+	u64 window_wakeup;		/* and this position of the consumer's next wakeup */
 	u64 head;			/* where the transaction began */
 	u64 position;			/* where the unit got: up to there is to be committed */
 	u64 flags;			/* PERF_AUX_FLAG_* for the end of the transaction */

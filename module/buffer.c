@@ -30,6 +30,7 @@
 /* Every live buffer of every PMU, by the ring it hangs on. */
 static DEFINE_HASHTABLE(buffers, 8);
 static DEFINE_SPINLOCK(buffers_lock);
+static u64 buffers_made;
 
 struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event)
 {
@@ -95,9 +96,8 @@ bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu
 void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length)
 {
 	u64 offset = auxpmu_buffer_offset(buffer, position);
-	struct auxpmu_chunk chunk = auxpmu_chunk_at(&buffer->chunks, offset);
 
-	*length = chunk.offset + chunk.length - offset;
+	*length = auxpmu_chunk_end(&buffer->chunks, offset) - offset;
 	return buffer->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
@@ -330,6 +330,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	__module_get(pmu->owner);
 
 	spin_lock(&buffers_lock);
+	buffer->id = ++buffers_made;
 	hash_add_rcu(buffers, &buffer->node, (unsigned long)buffer->rb);
 	spin_unlock(&buffers_lock);
 	return buffer;

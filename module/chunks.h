@@ -144,4 +144,10 @@ static inline u64 auxpmu_region_ceil(const struct auxpmu_chunks *chunks, u64 gra
 	return (position + region - 1) & ~(region - 1);
 }
 
+/* The first position behind the chunk that holds the byte at @position. */
+static inline u64 auxpmu_chunk_end(const struct auxpmu_chunks *chunks, u64 position)
+{
+	return auxpmu_region_ceil(chunks, ~(u64)0, position + 1);
+}
+
 #endif /* AUXPMU_CHUNKS_H */

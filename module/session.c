@@ -86,6 +86,24 @@ static void end(struct auxpmu_session *session, u64 hold)
 }
 
 /*
+ * Have the rules of @buffer for this event; those of the last transaction if it was of the same
+ * two.  False when they do not suit each other.
+ */
+static bool have_rules(struct auxpmu_session *session, const struct auxpmu_buffer *buffer,
+		       const struct auxpmu_event *aux)
+{
+	if (session->rules_buffer == buffer->id && session->rules_event == aux->serial)
+		return true;
+	session->rules_buffer = 0;
+	session->window.irq = 0;
+	if (!auxpmu_buffer_rules(buffer, aux, &session->rules))
+		return false;
+	session->rules_buffer = buffer->id;
+	session->rules_event = aux->serial;
+	return true;
+}
+
+/*
  * The buffer the core is going to hand out, if it may be used; NULL when it is not of this PMU or
  * does not suit.  IRQs are off, which RCU waits for, too.
  */
@@ -99,7 +117,7 @@ static struct auxpmu_buffer *expected_buffer(struct auxpmu_session *session)
 	} else if (buffer->pmu != session->pmu) {
 		session->stats.foreign++;
 		buffer = NULL;
-	} else if (!auxpmu_buffer_rules(buffer, aux, &session->rules)) {
+	} else if (!have_rules(session, buffer, aux)) {
 		session->stats.unsuited++;
 		buffer = NULL;
 	}
@@ -193,6 +211,12 @@ static noinline void pad(struct auxpmu_session *session, u64 to)
 	}
 }
 
+/* The core has room for trace up to here. */
+static u64 limit(const struct auxpmu_session *session)
+{
+	return session->head + session->handle.size;
+}
+
 /*
  * Take the next window of the open transaction, and pad up to it.  False when there is no room.
  */
@@ -210,6 +234,8 @@ static bool take_window(struct auxpmu_session *session)
 		return false;
 	request.space = session->handle.size - uncommitted(session);
 	session->window = auxpmu_window_next(&buffer->chunks, &session->rules, &request);
+	session->window_limit = limit(session);
+	session->window_wakeup = request.wakeup;
 	if (session->window.full)
 		return false;
 	if (session->window.from != session->position)
@@ -217,10 +243,16 @@ static bool take_window(struct auxpmu_session *session)
 	return true;
 }
 
-/* The unit was stopped inside the window that it has, as for a sample. */
+/*
+ * The unit was stopped inside the window that it has: for a sample, or because its task left the
+ * CPU and has come back.
+ */
 static bool goes_on(struct auxpmu_session *session)
 {
-	return !session->fresh &&
+	if (!session->buffer->overwrite && (session->window_limit != limit(session) ||
+					    session->window_wakeup != session->handle.wakeup))
+		return false;
+	return session->position >= session->window.from &&
 	       auxpmu_window_rest(&session->rules, &session->window, session->position);
 }
 
@@ -505,31 +537,12 @@ static enum auxpmu_result do_turn(struct auxpmu_session *session)
 	return renew(session);
 }
 
-static enum auxpmu_result perform(struct auxpmu_session *session, enum auxpmu_action action)
-{
-	switch (action) {
-	case AUXPMU_DO_BEGIN:
-		return do_begin(session);
-	case AUXPMU_DO_ARM:
-		return do_arm(session);
-	case AUXPMU_DO_DISARM:
-		return do_disarm(session);
-	case AUXPMU_DO_TURN:
-		return do_turn(session);
-	case AUXPMU_DO_END:
-		end(session, 0);
-		return AUXPMU_OK;
-	default:
-		return AUXPMU_OK;
-	}
-}
-
 /*
  * Note how an action went in a word that an NMI may be changing; @word: as it was last seen.
  * Returns what it is then.
  */
-static int note(struct auxpmu_session *session, int word, enum auxpmu_action action,
-		enum auxpmu_result result)
+static __always_inline int note(struct auxpmu_session *session, int word,
+				enum auxpmu_action action, enum auxpmu_result result)
 {
 	int done;
 
@@ -568,20 +581,44 @@ static int check_irq_pending(struct auxpmu_session *session, int word)
 	return wanted;
 }
 
+static __always_inline int arm_and_look(struct auxpmu_session *session, int word)
+{
+	enum auxpmu_result result = do_arm(session);
+
+	word = note(session, word, AUXPMU_DO_ARM, result);
+	return result == AUXPMU_OK ? check_irq_pending(session, word) : word;
+}
+
 /* As the owner: do what is wanted, until all is as wanted.  Returns the word that says so. */
 static int settle(struct auxpmu_session *session)
 {
 	int word = atomic_read(&session->word);
-	enum auxpmu_action action;
 
-	while ((action = auxpmu_state_next(word)) != AUXPMU_DO_NOTHING) {
-		enum auxpmu_result result = perform(session, action);
-
-		word = note(session, word, action, result);
-		if (action == AUXPMU_DO_ARM && result == AUXPMU_OK)
-			word = check_irq_pending(session, word);
+	for (;;) {
+		switch (auxpmu_state_next(word)) {
+		case AUXPMU_DO_NOTHING:
+			return word;
+		case AUXPMU_DO_BEGIN:
+			word = note(session, word, AUXPMU_DO_BEGIN, do_begin(session));
+			break;
+		case AUXPMU_DO_ARM:
+			word = arm_and_look(session, word);
+			break;
+		case AUXPMU_DO_DISARM:
+			word = note(session, word, AUXPMU_DO_DISARM, do_disarm(session));
+			break;
+		case AUXPMU_DO_TURN:
+			word = note(session, word, AUXPMU_DO_TURN, do_turn(session));
+			break;
+		case AUXPMU_DO_END:
+			end(session, 0);
+			word = note(session, word, AUXPMU_DO_END, AUXPMU_OK);
+			break;
+		case AUXPMU_DO_FORGET:
+			word = note(session, word, AUXPMU_DO_FORGET, AUXPMU_OK);
+			break;
+		}
 	}
-	return word;
 }
 
 void auxpmu_session_give(struct auxpmu_session *session)

@@ -385,12 +385,25 @@ static void synth_del(struct auxpmu_session *session)
 	hrtimer_try_to_cancel(&unit->timer);
 }
 
+/* Hardware that is told one address would write on into whatever lies behind the block. */
+static bool in_one_block(const struct auxpmu_session *session)
+{
+	const struct auxpmu_window *window = &session->window;
+	u64 run;
+
+	if (!session->rules.contiguous || window->to == AUXPMU_NO_LIMIT)
+		return true;
+	auxpmu_buffer_run(session->buffer, window->from, &run);
+	return window->to - window->from + session->rules.spare <= run;
+}
+
 static int synth_arm(struct auxpmu_session *session)
 {
 	struct synth_stream *stream = synth_stream_of(session);
 	struct synth_unit *unit = session->unit;
 	u64 length = stream->record;
 
+	WARN_ON_ONCE(!in_one_block(session));
 	unit->position = copies(session) ? 0 : session->window.from;
 	unit->lost = 0;
 	unit->late = lateness(session);

@@ -144,21 +144,12 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	return NULL;
 }
 
-/* How far a contiguous window may reach from @from: to the end of its chunk. */
-static u64 chunk_end(const struct auxpmu_chunks *chunks, u64 from)
-{
-	u64 offset = from & (auxpmu_chunks_bytes(chunks) - 1);
-	struct auxpmu_chunk chunk = auxpmu_chunk_at(chunks, offset);
-
-	return from - offset + chunk.offset + chunk.length;
-}
-
 /* The end of the longest window from @from; @from itself when there is none. */
 static u64 longest(const struct auxpmu_chunks *chunks, const struct auxpmu_window_rules *rules,
 		   u64 from, u64 limit)
 {
 	if (rules->contiguous)
-		limit = smaller(limit, chunk_end(chunks, from));
+		limit = smaller(limit, auxpmu_chunk_end(chunks, from));
 	if (rules->granule && rules->early)
 		limit = smaller(limit, auxpmu_region_ceil(chunks, rules->granule, from + 1));
 	if (limit - from < rules->spare || limit < from)
@@ -192,7 +183,8 @@ inline struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunk
 
 	window.to = longest(chunks, rules, window.from, limit);
 	if (window.to == window.from && rules->contiguous) {
-		window.from = start_at_or_above(chunks, rules, chunk_end(chunks, window.from));
+		window.from = start_at_or_above(chunks, rules,
+						auxpmu_chunk_end(chunks, window.from));
 		window.to = longest(chunks, rules, window.from, limit);
 	}
 	if (window.to == window.from) {

@@ -69,6 +69,8 @@ struct auxpmu_window_request {
 	bool overwrite;
 };
 
+#define AUXPMU_NO_LIMIT	(~(u64)0)
+
 /**
  * struct auxpmu_window - the answer
  * @from: the hardware starts here; @head .. @from is stepped over, and padded
@@ -92,8 +94,6 @@ struct auxpmu_window {
 	u64 irq;
 	bool full;
 };
-
-#define AUXPMU_NO_LIMIT	(~(u64)0)
 
 /**
  * auxpmu_window_rules_valid() - do the rules fit together, and the buffer?
@@ -131,15 +131,20 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
  * @window: the answer of auxpmu_window_next(); @from moves
  * @position: as far as the unit got
  *
- * Within a transaction a window ends where it ends, and unless the interrupt is behind, that stays
- * where it is, too: nothing is to be computed.
+ * As long as the limit (head + space) and the wakeup of the request stay what they were, so do the
+ * ends of the window: auxpmu_window_next() would give the same.
  *
- * Return: false when it is not as simple as that, and auxpmu_window_next() has to be asked.
+ * Return: false when it is not as simple as that, and auxpmu_window_next() has to be asked: the
+ * interrupt is behind @position, or a window cannot start there.
  */
 static inline bool auxpmu_window_rest(const struct auxpmu_window_rules *rules,
 				      struct auxpmu_window *window, u64 position)
 {
-	if (rules->unit != 1 || (position & (rules->start_align - 1)) || position >= window->irq)
+	if (position >= window->irq || (position & (rules->start_align - 1)))
+		return false;
+	/* Going round, units do not begin where the last lap had them. */
+	if (rules->unit != 1 && (window->to == AUXPMU_NO_LIMIT ||
+				 (position - window->from) % rules->unit))
 		return false;
 	window->from = position;
 	return true;

@@ -84,6 +84,11 @@ TEST_CASE("Nothing is written outside the room the consumer gave, wherever aux_t
 		tracer.verifier = TraceVerifier();
 		for (std::uint64_t back = 0; back <= size; back += 4096 - 64) {
 			for (std::uint64_t odd : {0u, 1u, 63u, 65u}) {
+				/* It stops in a window that had all of the room. */
+				tracer.data.page().aux_tail = tracer.aux.head();
+				tracer.enable();
+				tracer.emit(1024);
+				tracer.disable();
 				std::uint64_t head = tracer.aux.head();
 				std::uint64_t tail = head - std::min({head, back + odd, size});
 

@@ -112,6 +112,28 @@ TEST_CASE("A unit without a wish uses single pages, whatever it was given", "[sy
 	}
 }
 
+TEST_CASE("A window is of one buffer: the next one, of other blocks, begins with a window of its own", "[synth][pages]")
+{
+	need_synthetic();
+	pin(0);
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite})
+		for (bool all : {false, true})
+			for (unsigned pages : {AUXPMU_SYNTH_PAGES_LARGE, AUXPMU_SYNTH_PAGES_ANY}) {
+				Setup setup;
+
+				setup.mode = mode;
+				setup.output = AUXPMU_SYNTH_WINDOW;
+				setup.aux_bytes = 256 * KiB;
+				setup.pages = pages;
+				INFO(describe(setup) << (all ? ", all of it" : ", its beginning"));
+				Tracer tracer(setup);
+				tracer.enable();
+				/* A little leaves the rest of a large window behind, and that is where the next buffer begins. */
+				tracer.pump(all ? 2 * setup.aux_bytes : 1 * KiB, 32 * KiB);
+				tracer.finish();
+			}
+}
+
 TEST_CASE("A unit that demands contiguous memory is granted it, or mmap fails and the log names size and order",
 	"[synth][pages]")
 {
