@@ -131,7 +131,8 @@ static struct auxpmu_session *session_of(const struct perf_event *event)
 static void start_session(struct auxpmu_session *session, struct perf_event *event)
 {
 	/* The core has stopped the event if they have changed. */
-	perf_event_addr_filters_sync(event);
+	if (session->pmu->desc->nr_addr_filters)
+		perf_event_addr_filters_sync(event);
 	auxpmu_session_request(session, AUXPMU_REQ_START);
 	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
 }

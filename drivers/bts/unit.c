@@ -3,6 +3,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/smp.h>
 
 #include <asm/cpu_entry_area.h>
@@ -68,13 +69,13 @@ int bts_unit_add(struct auxpmu_session *session)
 void bts_unit_del(struct auxpmu_session *session)
 {
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
-	u64 ctl;
 
 	if (!unit->claimed)
 		return;
-	rdmsrq(MSR_IA32_DEBUGCTLMSR, ctl);
-	if (ctl & OURS)
+	if (unit->off_in_nmi) {
+		unit->off_in_nmi = false;
 		set_switches(unit, 0);
+	}
 	set_fields(unit->area, &unit->saved);
 }
 
@@ -161,6 +162,8 @@ void bts_unit_disarm(struct auxpmu_session *session)
 	barrier();
 	if (!unit->latched)
 		set_switches(unit, 0);
+	if (in_nmi())
+		unit->off_in_nmi = true;
 	/* Records are in memory, in order, like any other store of this processor. */
 	barrier();
 }
@@ -168,6 +171,7 @@ void bts_unit_disarm(struct auxpmu_session *session)
 void bts_unit_latch(struct bts_unit *unit)
 {
 	set_switches(unit, 0);
+	unit->off_in_nmi = true;
 	WRITE_ONCE(unit->latched, true);
 }
 

@@ -38,6 +38,7 @@ struct bts_errors {
  * @claimed: it is ours
  * @on: it may be writing
  * @latched: it was switched off by the NMI handler that comes first
+ * @off_in_nmi: it was switched off in an NMI since its event came to this CPU
  * @pmi: which has seen an interrupt that the second one has still to serve
  * @own_area: IA32_DS_AREA was 0, so that it is ours to set, and to clear
  * @area: the DS area
@@ -52,6 +53,7 @@ struct bts_unit {
 	bool claimed;
 	bool on;
 	bool latched;
+	bool off_in_nmi;
 	bool pmi;
 	bool own_area;
 	bool first_lap;
