@@ -26,6 +26,7 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,25 +66,24 @@ void pin(int cpu)
 		throw std::runtime_error("there is no CPU " + std::to_string(cpu));
 }
 
-/* The program, which waits until it is told to begin. */
+/* The program, which waits on its CPU until it is told to begin. */
 class Program
 {
 public:
 	Program(char **arguments, int cpu)
 	{
 		int ends[2];
+		char byte = 0;
 
-		if (::pipe(ends))
-			throw std::runtime_error("no pipe");
+		if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+			throw std::runtime_error("no sockets");
 		child = ::fork();
 		if (child < 0)
 			throw std::runtime_error("no process");
 		if (!child) {
-			char byte;
-
 			pin(cpu);
 			::close(ends[1]);
-			if (::read(ends[0], &byte, 1) == 1) {
+			if (::write(ends[0], &byte, 1) == 1 && ::read(ends[0], &byte, 1) == 1) {
 				::close(ends[0]);
 				/* What it prints is not a branch. */
 				::dup2(2, 1);
@@ -93,6 +93,9 @@ public:
 		}
 		::close(ends[0]);
 		start = ends[1];
+		/* Traced on the way to its CPU it would have trace of two. */
+		if (::read(start, &byte, 1) != 1)
+			throw std::runtime_error("the program is gone");
 	}
 	~Program()
 	{
