@@ -116,10 +116,12 @@ struct Decoded {
 	x86::Instruction instruction;
 };
 
-std::vector<Decoded> decode(const qemu_plugin_tb *tb)
+/* Valid until this vCPU translates the next block: most are looked at for nothing, and none is to cost an allocation for that. */
+const std::vector<Decoded> &decode(const qemu_plugin_tb *tb)
 {
-	std::vector<Decoded> list;
+	thread_local std::vector<Decoded> list;
 	std::uint32_t offset = 0;
+	list.clear();
 	for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		std::uint8_t bytes[16];
 		qemu_plugin_insn *handle = qemu_plugin_tb_get_insn(tb, i);
@@ -208,7 +210,7 @@ void on_translation(qemu_plugin_tb *tb, void *)
 	if (qemu_plugin_tb_vaddr(tb) == reset_vector)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
 	const unsigned instrumentation = plugin.machine.instrumentation;
-	const std::vector<Decoded> list = decode(tb);
+	const std::vector<Decoded> &list = decode(tb);
 	const bool any_ours =
 		std::ranges::any_of(list, [](const Decoded &one) { return ours(one.instruction.special); });
 	if (list.empty() || (!instrumentation && !any_ours))
