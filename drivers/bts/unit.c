@@ -40,6 +40,13 @@ static int set_switches(struct bts_unit *unit, u64 bits)
 	return write_msr(unit, MSR_IA32_DEBUGCTLMSR, (ctl & ~(u64)OURS) | bits);
 }
 
+static void switch_off(struct bts_unit *unit)
+{
+	set_switches(unit, 0);
+	if (in_nmi())
+		unit->off_in_nmi = true;
+}
+
 static void set_fields(struct debug_store *area, const struct bts_fields *fields)
 {
 	area->bts_buffer_base = fields->base;
@@ -161,17 +168,14 @@ void bts_unit_disarm(struct auxpmu_session *session)
 	WRITE_ONCE(unit->on, false);
 	barrier();
 	if (!unit->latched)
-		set_switches(unit, 0);
-	if (in_nmi())
-		unit->off_in_nmi = true;
+		switch_off(unit);
 	/* Records are in memory, in order, like any other store of this processor. */
 	barrier();
 }
 
 void bts_unit_latch(struct bts_unit *unit)
 {
-	set_switches(unit, 0);
-	unit->off_in_nmi = true;
+	switch_off(unit);
 	WRITE_ONCE(unit->latched, true);
 }
 
