@@ -300,7 +300,7 @@ int auxpmu_claim_get(struct auxpmu *pmu)
 
 bool auxpmu_claim_holds_rival(const struct auxpmu *pmu)
 {
-	return !pmu->claim->keeper;
+	return pmu->claim && !pmu->claim->keeper;
 }
 
 void auxpmu_claim_put(struct auxpmu *pmu)

@@ -39,7 +39,10 @@ static void event_destroy(struct perf_event *event)
 	auxpmu_put(pmu);
 }
 
-/* What the claim holds cannot be opened, and so cannot be handed our buffers. */
+/*
+ * The kernel's own PMU of the units cannot be opened while the claim holds it, and so cannot be
+ * handed our buffers; any other can.
+ */
 static int claim(struct perf_event *event)
 {
 	struct auxpmu *pmu = auxpmu_of(event);
@@ -49,7 +52,7 @@ static int claim(struct perf_event *event)
 	if (event->parent)
 		return 0;
 	ret = auxpmu_claim_get(pmu);
-	if (ret || !pmu->claim || auxpmu_claim_holds_rival(pmu))
+	if (ret || auxpmu_claim_holds_rival(pmu))
 		return ret;
 	ret = auxpmu_peers_permit(event);
 	if (ret)

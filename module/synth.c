@@ -26,7 +26,6 @@
 
 #include "compat.h"
 #include "fault.h"
-#include "peers.h"
 #include "synth.h"
 
 /* The PMU that is always there. */
@@ -600,9 +599,6 @@ static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 		auxpmu_notice(auxpmu_of(event), "event refused: %s", wrong);
 		return -EINVAL;
 	}
-	ret = auxpmu_peers_permit(event);
-	if (ret)
-		return ret;
 	make_needs(&aux->needs, event);
 	if (aux->needs.output == AUXPMU_COPY) {
 		ret = make_ram(event);
