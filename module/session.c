@@ -515,7 +515,7 @@ static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 		return drain_copy(session, position.bytes);
 	drain_window(session, position.bytes);
 	fill_up(session);
-	return AUXPMU_OK;
+	return session->position >= session->window.irq ? AUXPMU_USED_UP : AUXPMU_OK;
 }
 
 /*

@@ -90,6 +90,11 @@ inline u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_re
 {
 	if (action == AUXPMU_DO_ARM && result == AUXPMU_USED_UP)
 		return word | AUXPMU_TURN;
+	if (action == AUXPMU_DO_DISARM && result == AUXPMU_USED_UP) {
+		word &= ~AUXPMU_ARMED;
+		/* What is armed again will see; what is parked would not be heard. */
+		return inhibited(word) ? word | AUXPMU_TURN : word;
+	}
 	if (result != AUXPMU_OK)
 		return ended(word, result);
 

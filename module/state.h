@@ -85,7 +85,11 @@ enum auxpmu_action auxpmu_state_next(u32 word);
 enum auxpmu_result {
 	AUXPMU_OK,
 	AUXPMU_NO_SPACE,	/* any but END: the buffer is full; the transaction is ended */
-	AUXPMU_USED_UP,		/* ARM: the window is used up, another may be had: TURN */
+	/*
+	 * ARM: the window is used up, another may be had: TURN.  DISARM: the interrupt is due, and
+	 * may not have been heard: TURN, if the unit stays off.
+	 */
+	AUXPMU_USED_UP,
 	AUXPMU_FAILED,		/* any but END: not to be had; the transaction is ended */
 };
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "fixture.h"
 #include "tracepoint.h"
 
@@ -107,6 +108,33 @@ TEST_CASE("Pausing and stopping do not get in each other's way", "[synth][pause]
 		/* Paused it comes back as it went. */
 		CHECK(emitter().emit(0, 64).error == (round % 2 ? ENXIO : 0));
 	}
+	paused.event.disable().value();
+}
+
+TEST_CASE("A unit that is paused where its interrupt is due hands over what there is", "[synth][pause]")
+{
+	need_synthetic();
+	Paused paused(AuxMode::full_trace);
+	Tally tally;
+	/* As if it had come in the NMI that pauses. */
+	Fault lost("lost_irq", 1);
+	auto take = [&] {
+		paused.data.drain([&](const RecordView &view) {
+			Record record = decode(view, paused.event.attr());
+
+			if (auto *one = std::get_if<AuxRecord>(&record))
+				tally.aux_bytes += one->size;
+		});
+	};
+
+	resume_here();
+	CHECK(emitter().emit(0, paused.setup.watermark).error == 0);
+	take();
+	REQUIRE(lost.left() == 0);
+	REQUIRE(tally.aux_bytes == 0);
+	pause_here();
+	take();
+	CHECK(tally.aux_bytes == paused.setup.watermark + paused.setup.record);
 	paused.event.disable().value();
 }
 

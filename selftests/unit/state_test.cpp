@@ -214,8 +214,9 @@ std::vector<enum auxpmu_result> results(const Point &at)
 	switch (at.place.action) {
 	case AUXPMU_DO_BEGIN:
 	case AUXPMU_DO_TURN:
-	case AUXPMU_DO_DISARM:
 		return {AUXPMU_OK, AUXPMU_NO_SPACE, AUXPMU_FAILED};
+	case AUXPMU_DO_DISARM:
+		return {AUXPMU_OK, AUXPMU_NO_SPACE, AUXPMU_FAILED, AUXPMU_USED_UP};
 	case AUXPMU_DO_ARM:
 		if (!at.world.fresh)
 			return {AUXPMU_OK, AUXPMU_NO_SPACE, AUXPMU_FAILED, AUXPMU_USED_UP};
@@ -587,6 +588,22 @@ TEST_CASE("an interrupt hands over what there is and takes a new window; a used 
 	CHECK(world.hardware);
 }
 
+TEST_CASE("a unit that is parked where its interrupt is due hands over what there is; one that goes on need not")
+{
+	for (auto request : {AUXPMU_REQ_PARK, AUXPMU_REQ_PAUSE}) {
+		World world;
+		call(world, AUXPMU_REQ_START);
+		CHECK(call(world, request, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_TURN});
+		CHECK(auxpmu_state_phase(world.word) == AUXPMU_PHASE_PARKED);
+	}
+	World world;
+	call(world, AUXPMU_REQ_START);
+	CHECK(call(world, AUXPMU_REQ_CLOSE, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_END});
+	/* Whoever took a sample arms it again, and looks. */
+	const u32 armed = AUXPMU_BUSY | AUXPMU_OPEN | AUXPMU_ARMED | AUXPMU_RUN;
+	CHECK(auxpmu_state_done(armed, AUXPMU_DO_DISARM, AUXPMU_USED_UP) == (armed & ~AUXPMU_ARMED));
+}
+
 TEST_CASE("a buffer found full stays full until CLOSE, whichever action finds it")
 {
 	const std::vector<std::pair<std::vector<enum auxpmu_request>, std::vector<enum auxpmu_result>>> ways_there = {
@@ -650,8 +667,8 @@ TEST_CASE("the end of an action keeps every wish and the owner, whatever came in
 	const std::vector<std::pair<enum auxpmu_action, enum auxpmu_result>> ends = {{AUXPMU_DO_BEGIN, AUXPMU_OK},
 		{AUXPMU_DO_BEGIN, AUXPMU_NO_SPACE}, {AUXPMU_DO_ARM, AUXPMU_OK}, {AUXPMU_DO_ARM, AUXPMU_NO_SPACE},
 		{AUXPMU_DO_ARM, AUXPMU_USED_UP}, {AUXPMU_DO_DISARM, AUXPMU_OK}, {AUXPMU_DO_DISARM, AUXPMU_NO_SPACE},
-		{AUXPMU_DO_TURN, AUXPMU_OK}, {AUXPMU_DO_TURN, AUXPMU_NO_SPACE}, {AUXPMU_DO_END, AUXPMU_OK},
-		{AUXPMU_DO_FORGET, AUXPMU_OK}};
+		{AUXPMU_DO_DISARM, AUXPMU_USED_UP}, {AUXPMU_DO_TURN, AUXPMU_OK}, {AUXPMU_DO_TURN, AUXPMU_NO_SPACE},
+		{AUXPMU_DO_END, AUXPMU_OK}, {AUXPMU_DO_FORGET, AUXPMU_OK}};
 	for (u32 word = 0; word < 256; ++word)
 		for (const auto &[action, result] : ends) {
 			CAPTURE(word, name(action), result);
