@@ -18,16 +18,17 @@ static int __init auxpmu_init(void)
 	auxpmu_sample_init();
 	auxpmu_suspend_init();
 	auxpmu_claims_init();
-	ret = auxpmu_synth_init();
-	if (ret)
-		goto suspend;
 	ret = auxpmu_model_init();
 	if (ret)
-		goto synth;
+		goto suspend;
+	/* Last: what users may have opened by then could not be taken back. */
+	ret = auxpmu_synth_init();
+	if (ret)
+		goto model;
 	return 0;
 
-synth:
-	auxpmu_synth_exit();
+model:
+	auxpmu_model_exit();
 suspend:
 	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
@@ -37,8 +38,8 @@ suspend:
 
 static void __exit auxpmu_exit(void)
 {
-	auxpmu_model_exit();
 	auxpmu_synth_exit();
+	auxpmu_model_exit();
 	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
