@@ -238,7 +238,8 @@ struct auxpmu_span {
  *	Any context. Optional.
  * @buffer_init: prepare @buffer (descriptor tables) for @event. May sleep. 0, or an errno: then
  *	mmap fails, and the framework logs @buffer_init's errno. Optional.
- * @buffer_fini: undo buffer_init.  May sleep.  Optional.
+ * @buffer_fini: undo buffer_init.  May sleep.  The pages may be gone already: then @pages of the
+ *	buffer is NULL; what has to be undone to them is noted by buffer_init.  Optional.
  * @add: the event comes to this CPU: take what arming needs but may not get in NMI. IRQs off. 0 or
  *	an errno: the event is not scheduled then. Optional.
  * @del: the event leaves this CPU; the unit is disarmed.  IRQs off.  Optional.

@@ -307,7 +307,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	struct auxpmu *pmu = auxpmu_of(event);
 	struct auxpmu_buffer *buffer;
 
-	/* Cannot fail: the event that is being mapped is there. */
+	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
 	if (!auxpmu_get(pmu))
 		return NULL;
 	buffer = auxpmu_fault(pmu, AUXPMU_FAULT_SETUP) ?
@@ -365,7 +365,11 @@ static void release(struct auxpmu_buffer *buffer)
 
 static void release_work(struct work_struct *work)
 {
-	release(container_of(work, struct auxpmu_buffer, release));
+	struct auxpmu_buffer *buffer = container_of(work, struct auxpmu_buffer, release);
+
+	/* With PREEMPT_RT it may not have returned yet, and the core still looks at it then. */
+	irq_work_sync(&buffer->leave);
+	release(buffer);
 }
 
 static void leave(struct irq_work *work)
@@ -387,8 +391,9 @@ void auxpmu_buffer_free(void *aux)
 		release(buffer);
 		return;
 	}
-	/* Nobody finds it any more. */
+	/* Nobody finds it any more; and the core frees pages and array when this returns. */
 	WRITE_ONCE(buffer->rb, NULL);
+	buffer->pages = NULL;
 	INIT_WORK(&buffer->release, release_work);
 	init_irq_work(&buffer->leave, leave);
 	irq_work_queue(&buffer->leave);
