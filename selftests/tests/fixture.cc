@@ -220,16 +220,23 @@ void Tracer::emit_all(std::uint64_t bytes, int cpu)
 			std::strerror(outcome.error), describe(setup)));
 }
 
+bool keep_busy()
+{
+	auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+	volatile std::uint64_t busy = 0;
+
+	while (std::chrono::steady_clock::now() < end)
+		busy = busy + 1;
+	return true;
+}
+
 void Tracer::produce(std::uint64_t bytes)
 {
 	if (synthetic()) {
 		emit_all(bytes);
 		return;
 	}
-	auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-	volatile std::uint64_t busy = 0;
-	while (std::chrono::steady_clock::now() < end)
-		busy = busy + 1;
+	keep_busy();
 }
 
 std::uint64_t Tracer::drain(const std::function<void(const RecordView &)> &sample)

@@ -17,6 +17,7 @@
 #include "../lib/aux_ring.h"
 #include "../lib/data_ring.h"
 #include "../lib/event.h"
+#include "../lib/handle.h"
 #include "../lib/liveness.h"
 #include "../lib/pmu.h"
 #include "../lib/statistics.h"
@@ -36,6 +37,7 @@ struct Options {
 	std::uint64_t samples = 400;
 	std::uint64_t seed = 1;
 	std::string progress; /* a folder, or nothing */
+	bool no_skip = false; /* what is skipped has failed */
 };
 Options &options();
 
@@ -160,6 +162,8 @@ Emitter &emitter();
 Statistics statistics();
 std::vector<BufferLine> buffers();
 
+/* A CPU's work that any PMU traces something of, for 50 ms; returns true. */
+bool keep_busy();
 /* Binds the calling thread to one CPU; skips the test when it does not exist. */
 void pin(int cpu);
 /* CPUs online. */
@@ -176,6 +180,33 @@ Tracer open_or_skip(const Setup &setup);
 /* Runs body in a child process; true when it returned true.  Tell reasons by printing lines that begin with "# ". */
 pid_t spawn(const std::function<bool()> &body);
 bool succeeded(pid_t child);
+
+/* A pipe on which one side tells the other to go on. */
+class Gate
+{
+public:
+	Gate()
+	{
+		int ends[2];
+
+		if (::pipe(ends))
+			throw std::runtime_error("pipe");
+		in = UniqueFd(ends[0]);
+		out = UniqueFd(ends[1]);
+	}
+	void open() { (void)!::write(out.get(), "x", 1); }
+	bool wait()
+	{
+		char byte;
+
+		/* A child has a copy; were that left open, it would wait for a parent that is gone. */
+		out = UniqueFd();
+		return ::read(in.get(), &byte, 1) == 1;
+	}
+
+private:
+	UniqueFd in, out;
+};
 
 /* What the kernel logs from now on. */
 class KernelLog

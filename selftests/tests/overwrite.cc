@@ -136,4 +136,5 @@ TEST_CASE("An overwriting buffer is never full and its event never switched off"
 	}
 	tracer.finish();
 	CHECK(tracer.tally.truncated == 0);
+	CHECK(tracer.tally.aux_bytes > 0);
 }

@@ -37,7 +37,8 @@ constexpr const char *splats[] = {"WARNING:", "BUG:", "Oops", "KASAN", "KFENCE",
 	"inconsistent lock state", "sleeping function called", "unreferenced object", "list_del corruption",
 	"list_add corruption", "refcount_t:", "scheduling while atomic", "Bad page"};
 
-bool any_splat = false;
+/* What Catch2 does not know of: complaints of the kernel, and what must not be skipped. */
+bool failed_besides = false;
 
 class KtapReporter : public Catch::StreamingReporterBase
 {
@@ -105,10 +106,15 @@ public:
 					note("kernel: " + line);
 					if (!is_cores_own(*stats.testInfo, line)) {
 						passed = false;
-						any_splat = true;
+						failed_besides = true;
 					}
 					break;
 				}
+		if (skipped && options().no_skip) {
+			note("must not be skipped: " + skip_reason);
+			passed = false;
+			failed_besides = true;
+		}
 		double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 		if (took > 2)
 			note(std::format("took {:.1f} s", took));
@@ -186,7 +192,8 @@ int run(int argc, char **argv)
 		    Opt(options().samples, "samples")["--samples"]("of trace to verify in the tests of endurance") |
 		    Opt(options().seed, "seed")["--seed"]("of what the tests of endurance do") |
 		    Opt(options().progress, "folder")["--progress"](
-			    "where the tests of endurance note how far they came, and go on from"));
+			    "where the tests of endurance note how far they came, and go on from") |
+		    Opt(options().no_skip)["--no-skip"]("what is skipped has failed"));
 	if (session.applyCommandLine(argc, argv))
 		return exit_fail;
 	if (!bytes.empty()) {
@@ -211,12 +218,12 @@ int run(int argc, char **argv)
 
 		if (!found) {
 			std::printf("TAP version 13\n1..0 # SKIP %s\n", found.error().text.c_str());
-			return exit_skip;
+			return options().no_skip ? exit_fail : exit_skip;
 		}
 	}
 	std::setvbuf(stdout, nullptr, _IOLBF, 0);
 	int code = session.run();
-	if (any_splat)
+	if (failed_besides)
 		return exit_fail;
 	if (code == catch_nothing_ran)
 		return exit_skip;

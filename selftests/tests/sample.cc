@@ -120,25 +120,6 @@ TEST_CASE("Sampling takes nothing from the trace, and adds nothing", "[synth][sa
 	}
 }
 
-TEST_CASE("With the buffer full a sample is zeros, and counted", "[synth][sample]")
-{
-	need_synthetic();
-	Setup setup = own_thread(AUXPMU_SYNTH_WINDOW, AuxMode::full_trace);
-	setup.aux_bytes = 16 * KiB;
-	Sampler sampler(setup, 4096);
-	auto before = statistics();
-
-	CHECK(sampler.tracer.emit(1 * MiB).error == ENOSPC);
-	/* The member goes on when the leader has been switched off, if the core leaves the group on. */
-	sample_here();
-	for (const auto &trace : sampler.samples()) {
-		CHECK(trace.size() == 4096);
-		CHECK(wrong_with(trace, setup, 0, 4096) == "");
-	}
-	auto counted = statistics().since(before);
-	CHECK(counted["samples"] == counted["sample_no_trace"]);
-}
-
 TEST_CASE("Sizes of samples: what the core takes comes back exactly", "[synth][sample]")
 {
 	need_synthetic();

@@ -18,36 +18,6 @@
 using namespace auxpmu;
 using namespace auxpmu::test;
 
-namespace
-{
-
-/* A pipe on which one side tells the other to go on. */
-class Gate
-{
-public:
-	Gate()
-	{
-		int ends[2];
-
-		if (::pipe(ends))
-			throw std::runtime_error("pipe");
-		in = UniqueFd(ends[0]);
-		out = UniqueFd(ends[1]);
-	}
-	void open() { (void)!::write(out.get(), "x", 1); }
-	bool wait()
-	{
-		char byte;
-
-		return ::read(in.get(), &byte, 1) == 1;
-	}
-
-private:
-	UniqueFd in, out;
-};
-
-} // namespace
-
 int auxpmu::test::run_exec_role(int argc, char **argv)
 {
 	if (argc < 4)
@@ -315,22 +285,30 @@ TEST_CASE("A thread that exits while it is traced leaves its trace complete", "[
 	CHECK(data == 8192);
 }
 
-TEST_CASE("A per-task event traces its thread, and stops with it", "[contract][tasks]")
+TEST_CASE("A per-task event traces its thread, and nothing once that has ended", "[contract][tasks]")
 {
+	Gate go;
 	Setup setup;
+	pid_t child = spawn([&] {
+		if (!go.wait())
+			return false;
+		pin(0);
+		return synthetic() ? emitter().emit(0, 1024).error == 0 : keep_busy();
+	});
 
-	setup.target = Target::task();
+	setup.target = Target::task(child);
 	setup.exclude_kernel = !synthetic();
-	pin(0);
 	auto tracer = open_or_skip(setup);
 	tracer.enable();
-	if (synthetic())
-		tracer.emit_all(1024, 0);
-	else
-		tracer.produce(1024);
-	tracer.disable();
+	go.open();
+	CHECK(succeeded(child));
 	std::uint64_t head = tracer.aux.head();
 	CHECK(head > 0);
+	pin(0);
+	if (synthetic())
+		CHECK(emitter().emit(0, 1024).error == ENXIO);
+	else
+		keep_busy();
 	CHECK(tracer.aux.head() == head);
 	tracer.finish();
 }

@@ -82,6 +82,8 @@ void verify_volume(unsigned output)
 	auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 	INFO(tracer.verifier.error());
 	REQUIRE(failure == 0);
+	/* The timeout of poll() is for the end; until then the reader is woken. */
+	CHECK(wakeups > 0);
 	tracer.finish();
 	const auto &totals = tracer.verifier.totals();
 	CHECK(totals.record_bytes + totals.lost_bytes >= total);

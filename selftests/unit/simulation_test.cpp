@@ -157,8 +157,15 @@ private:
 	}
 	bool same_chunk(std::uint64_t a, std::uint64_t b) const
 	{
-		return a / size() == b / size() &&
-		       auxpmu_chunk_index(map_.get(), a % size()) == auxpmu_chunk_index(map_.get(), b % size());
+		return a / size() == b / size() && block_of(a % size()) == block_of(b % size());
+	}
+
+	std::size_t block_of(std::uint64_t offset) const
+	{
+		std::size_t n = 0;
+		for (std::uint64_t end = 0; (end += layout_.page() << layout_.orders[n]) <= offset;)
+			++n;
+		return n;
 	}
 
 	Layout layout_;
