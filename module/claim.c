@@ -41,7 +41,7 @@
  * @taken: those that are
  * @holds: the kernel's own PMU is held by one on each CPU
  * @keeper: or its interrupt handler by this one
- * @rival: the type of the kernel's own PMU, PERF_TYPE_MAX if there is none
+ * @rival: the type of the kernel's own PMU, NO_RIVAL if there is none
  * @reason: why the last attempt failed
  * @release: gives them back
  * @hotplug: tells of CPUs that come and go
@@ -63,6 +63,9 @@ struct claim {
 	struct notifier_block reboots;
 	struct notifier_block panics;
 };
+
+/* No PMU's type: PERF_TYPE_MAX is that of the first that the kernel numbers. */
+#define NO_RIVAL	U32_MAX
 
 static struct workqueue_struct *workers;
 static int hotplug;
@@ -133,7 +136,7 @@ struct attempt {
 	const char *why;
 };
 
-/* On the CPU itself, as the next two. */
+/* On the CPU itself, as the next three. */
 static void take_here(void *data)
 {
 	struct attempt *attempt = data;
@@ -147,6 +150,20 @@ static void give_here(void *data)
 
 	auxpmu_suspend(claim->pmu);
 	claim->ops->give();
+}
+
+/* A CPU that was to go, and stays, for some callback after ours refused: its event is still there. */
+static void stay_here(void *data)
+{
+	struct claim *claim = data;
+	struct auxpmu *pmu = claim->pmu;
+	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+
+	if (!session->event || !session->suspended)
+		return;
+	if (pmu->ops->forget)
+		pmu->ops->forget(session);
+	auxpmu_resume(pmu);
 }
 
 static void kill_here(void *data)
@@ -183,11 +200,11 @@ static void unclaim_cpu(struct claim *claim, int cpu)
 
 /* --- all of them ------------------------------------------------------------------------- */
 
-/* The type of a PMU that is the kernel's own; PERF_TYPE_MAX if there is none of that name. */
+/* The type of a PMU that is the kernel's own; NO_RIVAL if there is none of that name. */
 static u32 own_type(const struct claim *claim, const char *name)
 {
 	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
-	u32 type = PERF_TYPE_MAX;
+	u32 type = NO_RIVAL;
 	struct pmu *pmu;
 
 	if (!dev)
@@ -204,7 +221,7 @@ static bool interrupts_are_handled(const struct claim *claim)
 	const char *const *name;
 
 	for (name = claim->ops->handlers; *name; name++)
-		if (own_type(claim, *name) != PERF_TYPE_MAX)
+		if (own_type(claim, *name) != NO_RIVAL)
 			return true;
 	return false;
 }
@@ -227,10 +244,10 @@ static int claim_all(struct claim *claim)
 		return refuse_notice(claim, ENODEV,
 				     "the kernel has no PMU of the processor, so nobody would acknowledge interrupts");
 	claim->rival = own_type(claim, claim->ops->rival);
-	ret = claim->rival == PERF_TYPE_MAX ? keep(claim) : 0;
+	ret = claim->rival == NO_RIVAL ? keep(claim) : 0;
 	if (ret)
 		return ret;
-	ret = claim->ops->begin(claim->rival != PERF_TYPE_MAX);
+	ret = claim->ops->begin(claim->rival != NO_RIVAL);
 	if (ret) {
 		let_go(&claim->keeper);
 		return refuse_notice(claim, -ret, "no interrupt handler: error %d", ret);
@@ -317,8 +334,8 @@ static int cpu_comes(unsigned int cpu, struct hlist_node *node)
 	struct claim *claim = hlist_entry(node, struct claim, hotplug);
 
 	mutex_lock(&claim->lock);
-	if (claim->claimed && !cpumask_test_cpu(cpu, claim->taken))
-		claim_cpu(claim, cpu);
+	if (claim->claimed && !cpumask_test_cpu(cpu, claim->taken) && !claim_cpu(claim, cpu))
+		smp_call_function_single(cpu, stay_here, claim, 1);
 	mutex_unlock(&claim->lock);
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -442,6 +443,20 @@ pid_t spawn(const std::function<bool()> &body)
 	}
 	std::fflush(nullptr);
 	::_exit(good ? 0 : 1);
+}
+
+SharedNumbers::SharedNumbers(std::size_t count) : bytes(count * sizeof(*at))
+{
+	void *made = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (made == MAP_FAILED)
+		throw std::runtime_error(std::format("mmap of {} bytes to share: {}", bytes, std::strerror(errno)));
+	at = static_cast<std::atomic<std::uint64_t> *>(made);
+}
+
+SharedNumbers::~SharedNumbers()
+{
+	::munmap(at, bytes);
 }
 
 bool succeeded(pid_t child)

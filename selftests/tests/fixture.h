@@ -6,11 +6,16 @@
 #ifndef AUXPMU_TESTS_FIXTURE_H
 #define AUXPMU_TESTS_FIXTURE_H
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -180,6 +185,20 @@ Tracer open_or_skip(const Setup &setup);
 /* Runs body in a child process; true when it returned true.  Tell reasons by printing lines that begin with "# ". */
 pid_t spawn(const std::function<bool()> &body);
 bool succeeded(pid_t child);
+
+/* Numbers that a test and its children share; 0 at first. */
+class SharedNumbers
+{
+public:
+	explicit SharedNumbers(std::size_t count);
+	~SharedNumbers();
+	SharedNumbers(const SharedNumbers &) = delete;
+	std::atomic<std::uint64_t> &operator[](std::size_t n) const { return at[n]; }
+
+private:
+	std::atomic<std::uint64_t> *at;
+	std::size_t bytes;
+};
 
 /* A pipe on which one side tells the other to go on. */
 class Gate

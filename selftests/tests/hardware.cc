@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include <fcntl.h>
@@ -100,11 +101,23 @@ public:
 		if (!file)
 			SKIP("there is no CPU " << cpu << " that can go offline");
 	}
-	void turn(bool on) { REQUIRE(::pwrite(file.get(), on ? "1" : "0", 1, 0) == 1); }
+	void turn(bool on) { REQUIRE(try_to(on)); }
+	bool try_to(bool on) { return ::pwrite(file.get(), on ? "1" : "0", 1, 0) == 1; }
 
 private:
 	UniqueFd file;
 };
+
+/* The number of that state, as the kernel lists them ("  8: x86/foo:bar"), or nothing. */
+std::string hotplug_state(const std::string &name)
+{
+	std::istringstream all(read_small_file("/sys/devices/system/cpu/hotplug/states").value_or(""));
+
+	for (std::string number, words; all >> number && std::getline(all >> std::ws, words);)
+		if (words == name && number.ends_with(':'))
+			return number.substr(0, number.size() - 1);
+	return {};
+}
 
 } // namespace
 
@@ -297,6 +310,50 @@ TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it 
 	wait_until_free();
 	if (Pmu::find(rival()))
 		CHECK(trace_in_tree(1) > 0);
+}
+
+TEST_CASE("A CPU that is to go offline and does not goes on being traced, and the record says PARTIAL",
+	"[hardware][claim]")
+{
+	need_hardware();
+	if (cpus() < 2)
+		SKIP("there is only one CPU");
+	Switch one(1);
+	/* Perf's own part of it fails, which comes after ours. */
+	const std::string state = hotplug_state("perf:online");
+	if (state.empty())
+		SKIP("the kernel does not tell of its hotplug states");
+	Setup setup = on_cpu(1, 1 * MiB);
+	setup.mode = AuxMode::overwrite;
+	Tracer tracer(setup);
+	SharedNumbers calls(1);
+	pid_t child = spawn([&] {
+		::prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pin(1);
+		for (;;) {
+			churn(1000);
+			calls[0]++;
+		}
+		return true;
+	});
+	auto wait_for_calls = [&] {
+		const auto now = calls[0].load();
+		wait_until("calls on CPU 1", [&] { return calls[0] >= now + 2; });
+	};
+
+	tracer.enable();
+	wait_for_calls();
+	write_small_file("/sys/devices/system/cpu/cpu1/hotplug/fail", state).value();
+	CHECK_FALSE(one.try_to(false));
+	const auto before = statistics()["produced"];
+	CHECK(before > 0);
+	wait_for_calls();
+	tracer.disable();
+	CHECK(statistics()["produced"] > before);
+	tracer.drain();
+	CHECK(tracer.tally.partial > 0);
+	CHECK(::kill(child, SIGKILL) == 0);
+	CHECK(::waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("After a suspend the unit goes on, and the record says that something is missing", "[hardware][suspend][.]")

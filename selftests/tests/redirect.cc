@@ -59,7 +59,7 @@ std::string foreign_bytes(const Spans &spans, std::uint32_t seed, std::uint64_t 
 class Family
 {
 public:
-	Family() : said(shared<std::atomic<std::uint64_t>>(2)) {}
+	Family() : said(2) {}
 	~Family()
 	{
 		said[0] = over;
@@ -93,15 +93,6 @@ public:
 private:
 	static constexpr std::uint64_t over = ~0ull, unanswered = ~0ull;
 
-	template <class T>
-	static T *shared(std::size_t count)
-	{
-		void *at =
-			::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-		REQUIRE(at != MAP_FAILED);
-		return static_cast<T *>(at);
-	}
 	bool live()
 	{
 		sched_param urgent{};
@@ -120,7 +111,7 @@ private:
 		}
 	}
 
-	std::atomic<std::uint64_t> *said;
+	SharedNumbers said;
 	pid_t parent = 0;
 };
 
