@@ -62,10 +62,10 @@ uninstall: ## undo install
 		"$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_bts.ko*
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
-dkms-install: dist ## let DKMS build and install the modules, now and for every kernel to come
+dkms-install: ## let DKMS build and install the modules, now and for every kernel to come
 	@command -v dkms >/dev/null || { echo "auxpmu: dkms is missing: apt-get install dkms" >&2; exit 1; }
 	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already: make dkms-uninstall" >&2; exit 1; }
-	@tar -xzf auxpmu-$(VERSION).tar.gz -C /usr/src
+	@$(pack) -c $(dist_files) | tar -x -C /usr/src
 	@dkms install "auxpmu/$(VERSION)" -k "$(KVER)" $(if $(filter file,$(origin KDIR)),,--kernelsourcedir "$(KDIR)") || \
 		{ $(MAKE) -s dkms-uninstall; echo "auxpmu: not installed, see above" >&2; exit 1; }
 
@@ -78,17 +78,18 @@ dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md LI
 	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' \
 		-o -name Kbuild -o -name Makefile \) ! -name '*.mod.c' ! -path module/features.h 2>/dev/null)
 
-dist: ## the source tarball, for DKMS and for packagers
-	@tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)} \
-		--transform='s,^,auxpmu-$(VERSION)/,' -czf auxpmu-$(VERSION).tar.gz $(dist_files)
+pack_any = tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)}
+pack = $(pack_any) --transform='s,^,auxpmu-$(VERSION)/,'
+
+dist: ## the source tarball, for packagers
+	@$(pack) -czf auxpmu-$(VERSION).tar.gz $(dist_files)
 	@echo auxpmu-$(VERSION).tar.gz
 
 # The virtual trace hardware alone, with its documentation as README, for other projects.
 hwsim_files = $(shell git ls-files selftests/hwsim 2>/dev/null || find selftests/hwsim -type f -not -path '*/build/*')
 
 dist-hwsim: ## the virtual trace hardware as a tarball of its own
-	@tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)} \
-		--transform='s,^docs/virtual-hardware.md,README.md,;s,^selftests/hwsim/,,;s,^,hwsim-$(VERSION)/,' \
+	@$(pack_any) --transform='s,^docs/virtual-hardware.md,README.md,;s,^selftests/hwsim/,,;s,^,hwsim-$(VERSION)/,' \
 		-czf hwsim-$(VERSION).tar.gz LICENSE VERSION docs/virtual-hardware.md $(hwsim_files)
 	@echo hwsim-$(VERSION).tar.gz
 
