@@ -288,8 +288,8 @@ struct auxpmu_ops {
  * @granule: bytes of the regions of a unit that stops at region ends only
  * @no_overwrite: it cannot write round and round without being stopped: no flight recorder
  *
- * Sizes are powers of two, blocks and @granule at least a page; 0 means no limit.  User space sees
- * them in sysfs caps/.
+ * Sizes are powers of two, blocks and @granule at least a page; 0 means no limit.  In sysfs caps/
+ * user space sees granule, max_order (of max_block, and of what the machine has) and overwrite.
  */
 struct auxpmu_limits {
 	u64 min_block;
