@@ -152,7 +152,7 @@ static void give_here(void *data)
 	claim->ops->give();
 }
 
-/* A CPU that was to go, and stays, for some callback after ours refused: its event is still there. */
+/* A CPU that was to go, and stays, for a callback after ours refused: its event is still there. */
 static void stay_here(void *data)
 {
 	struct claim *claim = data;
