@@ -93,6 +93,7 @@ static const struct auxpmu_ops ops = {
 	.disarm = bts_unit_disarm,
 	.position = bts_unit_position,
 	.forget = bts_unit_forget,
+	.buffer_fini = bts_unit_leave_buffer,
 };
 
 static const struct auxpmu_claim claim = {

@@ -86,6 +86,27 @@ void bts_unit_del(struct auxpmu_session *session)
 	set_fields(unit->area, &unit->saved);
 }
 
+static void stay_off(void *unused)
+{
+	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+
+	if (unit->claimed && !unit->on)
+		set_switches(unit, 0);
+}
+
+/*
+ * The same for an event that stays on its CPU, stopped: what it goes on recording then must not get
+ * into pages that are about to be freed.
+ */
+void bts_unit_leave_buffer(struct auxpmu_buffer *buffer)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		if (READ_ONCE(per_cpu(bts_units, cpu).off_in_nmi))
+			smp_call_function_single(cpu, stay_off, NULL, 1);
+}
+
 /* The buffer is one block, which the unit writes round and round. */
 static bool goes_round(const struct auxpmu_session *session)
 {

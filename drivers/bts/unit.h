@@ -73,6 +73,7 @@ int bts_unit_arm(struct auxpmu_session *session);
 void bts_unit_disarm(struct auxpmu_session *session);
 void bts_unit_position(struct auxpmu_session *session, struct auxpmu_position *position);
 void bts_unit_forget(struct auxpmu_session *session);
+void bts_unit_leave_buffer(struct auxpmu_buffer *buffer);
 
 /* Has it got to where it interrupts? */
 bool bts_unit_is_due(const struct bts_unit *unit);

@@ -92,6 +92,9 @@ Fields fields(int cpu)
 /* A bit of DEBUGCTL that nobody else uses here: FREEZE_WHILE_SMM. */
 constexpr std::uint64_t others = 1 << 14;
 
+/* TR and BTS. */
+constexpr std::uint64_t switches = 0xc0;
+
 void set_debugctl(int cpu, std::uint64_t value)
 {
 	UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_WRONLY | O_CLOEXEC));
@@ -212,11 +215,11 @@ TEST_CASE("The fields of the DS area are ours only while an event is on the CPU,
 		tracer.enable();
 		churn(10);
 		const Fields during = fields(0);
-		const std::uint64_t switches = debugctl(0);
+		const std::uint64_t now = debugctl(0);
 		tracer.disable();
 		CHECK(during[0] != before[0]);
-		CHECK((switches & ~registered & 0xc0) == 0xc0);
-		CHECK(((switches ^ registered) & ~std::uint64_t{0x7c0}) == 0);
+		CHECK((now & ~registered & switches) == switches);
+		CHECK(((now ^ registered) & ~std::uint64_t{0x7c0}) == 0);
 		CHECK(fields(0) == before);
 		CHECK(debugctl(0) == registered);
 	}
@@ -224,6 +227,39 @@ TEST_CASE("The fields of the DS area are ours only while an event is on the CPU,
 	CHECK(fields(0) == before);
 	CHECK(debugctl(0) == registered);
 	set_debugctl(0, original);
+}
+
+TEST_CASE("What an NMI has switched off stays off when its buffer goes, whoever wrote DEBUGCTL meanwhile",
+	"[bts][claim][pauses]")
+{
+	need("auxpmu_bts");
+	if (pmu().cap("pause") != "1")
+		SKIP("this kernel cannot pause AUX events");
+	pin(0);
+	Tracer tracer(on_cpu(0, 1 * MiB));
+	/* An overflow, which comes in NMI, pauses it; nobody resumes it. */
+	perf_event_attr cycles{};
+	cycles.size = sizeof(cycles);
+	cycles.type = PERF_TYPE_HARDWARE;
+	cycles.config = PERF_COUNT_HW_CPU_CYCLES;
+	cycles.sample_period = 100000;
+	set_aux_action(cycles, AuxAction::pause);
+	auto pausing = Event::open(cycles, tracer.setup.target, tracer.event.fd()).value();
+	const std::uint64_t original = debugctl(0);
+
+	tracer.enable();
+	wait_until("the pause", [&] {
+		churn(1000);
+		return !(debugctl(0) & switches);
+	});
+	REQUIRE_FALSE(tracer.off());
+	/* As the kernel does that was changing another bit of it when the NMI came. */
+	set_debugctl(0, original | switches);
+	REQUIRE((debugctl(0) & switches) == switches);
+	tracer.aux.unmap();
+	CHECK((debugctl(0) & switches) == 0);
+	tracer.disable();
+	CHECK(debugctl(0) == original);
 }
 
 TEST_CASE("Records are whole, in one grid, and what is between them is zeros and counted as padding", "[bts][records]")

@@ -65,6 +65,16 @@ struct Registers {
 	std::array<std::uint64_t, numbers.size()> values{};
 };
 
+/* TR and BTS, or TraceEn. */
+bool is_on(int cpu)
+{
+	auto registers = Registers::read(cpu);
+
+	if (!registers)
+		SKIP("registers cannot be read: modprobe msr");
+	return (registers->values[0] & 0xc0) == 0xc0 || (registers->values[3] & 1);
+}
+
 std::string text(const std::optional<Registers> &registers)
 {
 	std::string all;
@@ -347,6 +357,8 @@ TEST_CASE("A CPU that is to go offline and does not goes on being traced, and th
 	CHECK_FALSE(one.try_to(false));
 	const auto before = statistics()["produced"];
 	CHECK(before > 0);
+	/* At once; or, if perf scheduled it while the unit was not ours yet, when it tries again. */
+	wait_until("the unit to be on again", [] { return is_on(1); });
 	wait_for_calls();
 	tracer.disable();
 	CHECK(statistics()["produced"] > before);
