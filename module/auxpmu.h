@@ -149,6 +149,7 @@ struct auxpmu_buffer {
 	/* The framework's own. */
 	const void *rb;			/* the ring it hangs on; never dereferenced */
 	u64 id;				/* no other buffer has or had it; not 0 */
+	u32 nr_of_order[32];		/* chunks */
 	u64 serial;			/* of the event it was made for, whom it suits */
 	struct auxpmu_window_rules rules; /* for that one */
 	u64 head;			/* overwrite: where the next transaction goes on */

@@ -165,11 +165,27 @@ static int map_pages(struct auxpmu_chunks *chunks, u32 nr_pages, auxpmu_order_fn
 	return 0;
 }
 
+/* For who asks later, and may not walk so many chunks under a lock. */
+static void count_orders(struct auxpmu_buffer *buffer)
+{
+	u32 n;
+
+	if (!buffer->chunks.first) {
+		buffer->nr_of_order[buffer->chunks.order] = buffer->chunks.nr;
+		return;
+	}
+	for (n = 0; n < buffer->chunks.nr; n++)
+		buffer->nr_of_order[get_order(auxpmu_chunk_nth(&buffer->chunks, n).length)]++;
+}
+
 static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
 {
 	struct blocks blocks = { .pages = buffer->pages, .cap = largest_order(buffer, wish) };
+	int ret = map_pages(&buffer->chunks, nr_pages, piece_order, &blocks);
 
-	return map_pages(&buffer->chunks, nr_pages, piece_order, &blocks);
+	if (!ret)
+		count_orders(buffer);
+	return ret;
 }
 
 /* The order of the region that begins at @page. */
@@ -307,6 +323,10 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	struct auxpmu *pmu = auxpmu_of(event);
 	struct auxpmu_buffer *buffer;
 
+	if (auxpmu_mapped_by_redirection(event)) {
+		auxpmu_notice(pmu, "AUX buffer refused: the event writes into another event's ring; map the area by that event");
+		return NULL;
+	}
 	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
 	if (!auxpmu_get(pmu))
 		return NULL;
@@ -399,24 +419,15 @@ void auxpmu_buffer_free(void *aux)
 	irq_work_queue(&buffer->leave);
 }
 
-/* A chunk is no larger than a buffer, which the core keeps below 2^32 pages. */
-#define CHUNK_ORDERS	32
-
-static void show_orders(struct seq_file *seq, const struct auxpmu_chunks *chunks)
+static void show_orders(struct seq_file *seq, const struct auxpmu_buffer *buffer)
 {
-	u32 count[CHUNK_ORDERS] = {};
 	const char *comma = "";
 	unsigned int order;
-	u32 n;
 
-	for (n = 0; n < chunks->nr; n++) {
-		order = get_order(auxpmu_chunk_nth(chunks, n).length);
-		count[order]++;
-	}
-	for (order = 0; order < CHUNK_ORDERS; order++) {
-		if (!count[order])
+	for (order = 0; order < ARRAY_SIZE(buffer->nr_of_order); order++) {
+		if (!buffer->nr_of_order[order])
 			continue;
-		seq_printf(seq, "%s%u:%u", comma, order, count[order]);
+		seq_printf(seq, "%s%u:%u", comma, order, buffer->nr_of_order[order]);
 		comma = ",";
 	}
 }
@@ -432,7 +443,7 @@ void auxpmu_buffers_show(struct seq_file *seq, const struct auxpmu *pmu)
 			continue;
 		seq_printf(seq, "bytes=%llu mode=%s chunks=%u orders=", buffer->size,
 			   buffer->overwrite ? "overwrite" : "full", buffer->chunks.nr);
-		show_orders(seq, &buffer->chunks);
+		show_orders(seq, buffer);
 		seq_putc(seq, '\n');
 	}
 	spin_unlock(&buffers_lock);

@@ -12,6 +12,7 @@
 #include <linux/export.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/log2.h>
 #include <linux/mmzone.h>
 #include <linux/perf_event.h>
 #include <linux/syscore_ops.h>
@@ -30,12 +31,11 @@
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
 
-/* The order of the largest block the page allocator has; MAX_ORDER was one more up to 6.3. */
-#ifdef MAX_PAGE_ORDER
-#define AUXPMU_LARGEST_ORDER	MAX_PAGE_ORDER
-#else
-#define AUXPMU_LARGEST_ORDER	(MAX_ORDER - 1)
-#endif
+/*
+ * The order of the largest block the page allocator has.  Its name and its meaning changed twice:
+ * MAX_ORDER was one more up to 6.3, the order itself from 6.4 to 6.7, and MAX_PAGE_ORDER is since.
+ */
+#define AUXPMU_LARGEST_ORDER	ilog2(MAX_ORDER_NR_PAGES)
 
 /* aux_pause and aux_resume: 6.13 and newer, and Debian's 6.12. */
 #ifdef PERF_PMU_CAP_AUX_PAUSE
@@ -82,6 +82,21 @@ static inline int auxpmu_allow_kernel(void)
 	return perfmon_capable() ? 0 : -EACCES;
 }
 #endif
+
+/*
+ * Is an AUX area being mapped by way of an event that has no mapping of its own, in the ring of
+ * another one that it was redirected to?  From 7.0 or so on the core then counts mappings up from
+ * 0 ("refcount_t: addition on 0"), after it has asked for the buffer: who refuses that keeps it
+ * from it.
+ */
+static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
+{
+#ifdef AUXPMU_HAS_MMAP_REFCOUNT
+	return !refcount_read(&event->mmap_count);
+#else
+	return false;
+#endif
+}
 
 #ifndef AUXPMU_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,

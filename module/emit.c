@@ -12,7 +12,6 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "nmi.h"
@@ -76,30 +75,30 @@ static int emit_on(struct synth *synth, int cpu, u64 bytes)
 	return ret == -ENXIO && synth->emitted_bytes ? -ENOSPC : ret;
 }
 
-/* A line of text from user space, without its newline; to be freed. */
-static char *user_line(const char __user *from, size_t count)
+/* "CPU BYTES", blanks around it allowed.  0 or an errno. */
+static int emit_parse(const char __user *from, size_t count, int *cpu, u64 *bytes)
 {
-	char *line;
+	char line[64];
 
-	if (count > 64)
-		return ERR_PTR(-EINVAL);
-	line = memdup_user_nul(from, count);
-	return IS_ERR(line) ? line : strim(line);
+	if (count >= sizeof(line))
+		return -EINVAL;
+	if (copy_from_user(line, from, count))
+		return -EFAULT;
+	line[count] = '\0';
+	if (sscanf(line, "%d %llu", cpu, bytes) != 2 || *cpu < 0 || *cpu >= nr_cpu_ids || !*bytes)
+		return -EINVAL;
+	return 0;
 }
 
 static ssize_t emit_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	struct synth *synth = file->private_data;
-	char *line = user_line(from, count);
 	u64 bytes;
 	int cpu, ret;
 
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	ret = sscanf(line, "%d %llu", &cpu, &bytes);
-	kfree(line);
-	if (ret != 2 || cpu < 0 || cpu >= nr_cpu_ids || !bytes)
-		return -EINVAL;
+	ret = emit_parse(from, count, &cpu, &bytes);
+	if (ret)
+		return ret;
 
 	mutex_lock(&synth->emit_lock);
 	synth->emitted_cpu = cpu;

@@ -49,6 +49,10 @@ int probe(void) { return perf_allow_kernel(); }' "$@"
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);
 int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
+	has AUXPMU_HAS_MMAP_REFCOUNT '
+#include <linux/perf_event.h>
+int probe(struct perf_event *event);
+int probe(struct perf_event *event) { return refcount_read(&event->mmap_count); }' "$@"
 	has AUXPMU_HAS_SYSCORE_DATA '
 #include <linux/syscore_ops.h>
 int probe(void *data);

@@ -5,7 +5,7 @@
 
 #include "pmu.h"
 
-#ifdef CONFIG_X86_LOCAL_APIC
+#if IS_ENABLED(CONFIG_X86_LOCAL_APIC) && IS_ENABLED(CONFIG_TRACEPOINTS)
 void auxpmu_nmi_debugfs_add(struct auxpmu *pmu);
 #else
 static inline void auxpmu_nmi_debugfs_add(struct auxpmu *pmu)

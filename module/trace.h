@@ -151,6 +151,14 @@ TRACE_EVENT(auxpmu_sample,
 	TP_printk("pmu=%u size=%llu trace=%llu", __entry->pmu, __entry->size, __entry->length)
 );
 
+/* For user space's parsers of print fmt, which know no enumerators of the kernel. */
+TRACE_DEFINE_ENUM(AUXPMU_REQ_START);
+TRACE_DEFINE_ENUM(AUXPMU_REQ_PARK);
+TRACE_DEFINE_ENUM(AUXPMU_REQ_CLOSE);
+TRACE_DEFINE_ENUM(AUXPMU_REQ_TURN);
+TRACE_DEFINE_ENUM(AUXPMU_REQ_PAUSE);
+TRACE_DEFINE_ENUM(AUXPMU_REQ_RESUME);
+
 /* The word is that of state.h, before the wish is noted. */
 TRACE_EVENT(auxpmu_request,
 	TP_PROTO(const struct auxpmu_session *session, int request, u32 word),
