@@ -18,6 +18,8 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
@@ -41,9 +43,10 @@
  * @taken: those that are
  * @holds: the kernel's own PMU is held by one on each CPU
  * @keeper: or its interrupt handler by this one
- * @rival: the type of the kernel's own PMU, NO_RIVAL if there is none
+ * @rival: the type of the kernel's own PMU, AUXPMU_NO_RIVAL if there is none
  * @reason: why the last attempt failed
  * @release: gives them back
+ * @claims: times that they were claimed; under @lock
  * @hotplug: tells of CPUs that come and go
  * @reboots, @panics: tell that the kernel is going away
  */
@@ -58,14 +61,16 @@ struct claim {
 	struct perf_event *keeper;
 	u32 rival;
 	char reason[160];
-	struct work_struct release;
+	struct delayed_work release;
+	u64 claims;
 	struct hlist_node hotplug;
 	struct notifier_block reboots;
 	struct notifier_block panics;
 };
 
-/* No PMU's type: PERF_TYPE_MAX is that of the first that the kernel numbers. */
-#define NO_RIVAL	U32_MAX
+static unsigned int release_delay = 1000;
+module_param(release_delay, uint, 0644);
+MODULE_PARM_DESC(release_delay, "milliseconds from the last event to when its trace units are given back (1000)");
 
 static struct workqueue_struct *workers;
 static int hotplug;
@@ -88,6 +93,11 @@ static struct perf_event *idle_counter(int cpu, u32 type, u64 config)
 		.config = config,
 		.size = sizeof(attr),
 		.disabled = 1,
+		/*
+		 * From 7.0 on a counter that counts guests, too, and a guest with a PMU of the
+		 * processor's own (mediated) exclude each other.
+		 */
+		.exclude_guest = type == PERF_TYPE_HARDWARE,
 	};
 
 	return perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
@@ -200,11 +210,11 @@ static void unclaim_cpu(struct claim *claim, int cpu)
 
 /* --- all of them ------------------------------------------------------------------------- */
 
-/* The type of a PMU that is the kernel's own; NO_RIVAL if there is none of that name. */
+/* The type of a PMU that is the kernel's own; AUXPMU_NO_RIVAL if there is none of that name. */
 static u32 own_type(const struct claim *claim, const char *name)
 {
 	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
-	u32 type = NO_RIVAL;
+	u32 type = AUXPMU_NO_RIVAL;
 	struct pmu *pmu;
 
 	if (!dev)
@@ -221,7 +231,7 @@ static bool interrupts_are_handled(const struct claim *claim)
 	const char *const *name;
 
 	for (name = claim->ops->handlers; *name; name++)
-		if (own_type(claim, *name) != NO_RIVAL)
+		if (own_type(claim, *name) != AUXPMU_NO_RIVAL)
 			return true;
 	return false;
 }
@@ -244,10 +254,10 @@ static int claim_all(struct claim *claim)
 		return refuse_notice(claim, ENODEV,
 				     "the kernel has no PMU of the processor, so nobody would acknowledge interrupts");
 	claim->rival = own_type(claim, claim->ops->rival);
-	ret = claim->rival == NO_RIVAL ? keep(claim) : 0;
+	ret = claim->rival == AUXPMU_NO_RIVAL ? keep(claim) : 0;
 	if (ret)
 		return ret;
-	ret = claim->ops->begin(claim->rival != NO_RIVAL);
+	ret = claim->ops->begin(claim->rival != AUXPMU_NO_RIVAL);
 	if (ret) {
 		let_go(&claim->keeper);
 		return refuse_notice(claim, -ret, "no interrupt handler: error %d", ret);
@@ -281,6 +291,7 @@ static void claim_work(struct work_struct *work)
 	if (!claim->claimed)
 		request->ret = claim_all(claim);
 	if (!request->ret) {
+		claim->claims += !claim->claimed;
 		claim->claimed = true;
 		atomic_inc(&claim->users);
 	}
@@ -290,7 +301,7 @@ static void claim_work(struct work_struct *work)
 
 static void release_work(struct work_struct *work)
 {
-	struct claim *claim = container_of(work, struct claim, release);
+	struct claim *claim = container_of(to_delayed_work(work), struct claim, release);
 
 	cpus_read_lock();
 	mutex_lock(&claim->lock);
@@ -315,15 +326,16 @@ int auxpmu_claim_get(struct auxpmu *pmu)
 	return request.ret;
 }
 
-bool auxpmu_claim_holds_rival(const struct auxpmu *pmu)
+u32 auxpmu_claim_rival(const struct auxpmu *pmu)
 {
-	return pmu->claim && !pmu->claim->keeper;
+	return pmu->claim ? own_type(pmu->claim, pmu->claim->ops->rival) : AUXPMU_NO_RIVAL;
 }
 
 void auxpmu_claim_put(struct auxpmu *pmu)
 {
 	if (pmu->claim && atomic_dec_and_test(&pmu->claim->users))
-		queue_work(workers, &pmu->claim->release);
+		mod_delayed_work(workers, &pmu->claim->release,
+				 msecs_to_jiffies(READ_ONCE(release_delay)));
 }
 
 /* --- CPUs that come and go --------------------------------------------------------------- */
@@ -391,8 +403,18 @@ static ssize_t claim_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(claim);
 
+static ssize_t claims_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+
+	return sysfs_emit(page, "%llu\n",
+			  READ_ONCE(container_of(pmu, struct auxpmu, pmu)->claim->claims));
+}
+static DEVICE_ATTR_RO(claims);
+
 static struct attribute *claim_attrs[] = {
 	&dev_attr_claim.attr,
+	&dev_attr_claims.attr,
 	NULL
 };
 
@@ -422,7 +444,7 @@ int auxpmu_claim_make(struct auxpmu *pmu)
 	claim->pmu = pmu;
 	claim->ops = pmu->desc->claim;
 	mutex_init(&claim->lock);
-	INIT_WORK(&claim->release, release_work);
+	INIT_DELAYED_WORK(&claim->release, release_work);
 	claim->reboots.notifier_call = reboots;
 	claim->panics.notifier_call = panics;
 	if (!zalloc_cpumask_var(&claim->taken, GFP_KERNEL)) {
@@ -450,8 +472,9 @@ void auxpmu_claim_free(struct auxpmu *pmu)
 		return;
 	atomic_notifier_chain_unregister(&panic_notifier_list, &claim->panics);
 	unregister_reboot_notifier(&claim->reboots);
-	flush_work(&claim->release);
+	flush_delayed_work(&claim->release);
 	cpuhp_state_remove_instance_nocalls(hotplug, &claim->hotplug);
+	pmu->claim = NULL;
 	claim_free(claim);
 }
 

@@ -6,7 +6,9 @@
 #ifndef AUXPMU_CLAIM_H
 #define AUXPMU_CLAIM_H
 
+#include <linux/limits.h>
 #include <linux/sysfs.h>
+#include <linux/types.h>
 
 struct auxpmu;
 struct claim;
@@ -27,13 +29,25 @@ void auxpmu_claim_free(struct auxpmu *pmu);
  */
 int auxpmu_claim_get(struct auxpmu *pmu);
 
-/* Claimed: is it a PMU of the kernel's that is held? Else there is none of its name. */
-bool auxpmu_claim_holds_rival(const struct auxpmu *pmu);
+/* No PMU's type: PERF_TYPE_MAX is that of the first that the kernel numbers. */
+#define AUXPMU_NO_RIVAL	U32_MAX
 
-/* One less.  The units are given back later, when nobody has come meanwhile. */
+/*
+ * The type of the kernel's own PMU of the units, of which nobody can open an event while @pmu has
+ * any; AUXPMU_NO_RIVAL if there is none.
+ */
+u32 auxpmu_claim_rival(const struct auxpmu *pmu);
+
+/*
+ * One less.  The units are given back when nobody has come for auxpmu.release_delay milliseconds:
+ * to claim and to release interrupts every CPU, which a loop of open() and close() shall not do.
+ */
 void auxpmu_claim_put(struct auxpmu *pmu);
 
-/* sysfs claim: who holds the units, or why they could not be had the last time. */
+/*
+ * sysfs claim: who holds the units, or why they could not be had the last time; claims: how often
+ * they were claimed.
+ */
 extern const struct attribute_group auxpmu_claim_group;
 
 #endif /* AUXPMU_CLAIM_H */

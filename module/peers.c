@@ -13,28 +13,33 @@
 #include <linux/uaccess.h>
 
 #include "buffer.h"
+#include "claim.h"
 #include "peers.h"
 #include "pmu.h"
 
-static int is_foreign(struct device *dev, void *unused)
+/* Can the PMU of @dev be handed AUX buffers of ours?  Not the one that is held, of type *@held. */
+static int is_foreign(struct device *dev, void *held)
 {
 	struct pmu *pmu = dev_get_drvdata(dev);
 	typeof(pmu->setup_aux) setup_aux = NULL;
+	typeof(pmu->type) type = 0;
 
 	/*
 	 * The device is held, the PMU is not: its module may be freeing it right now, and then it
 	 * does not matter what is read, as long as reading does not fault.
 	 */
-	if (!pmu || get_kernel_nofault(setup_aux, &pmu->setup_aux))
+	if (!pmu || get_kernel_nofault(setup_aux, &pmu->setup_aux) ||
+	    get_kernel_nofault(type, &pmu->type))
 		return 0;
-	return setup_aux && setup_aux != auxpmu_buffer_setup;
+	return setup_aux && setup_aux != auxpmu_buffer_setup && type != *(const u32 *)held;
 }
 
 bool auxpmu_peers_foreign(const struct auxpmu *pmu)
 {
 	const struct device *dev = pmu->pmu.dev;
+	u32 held = auxpmu_claim_rival(pmu);
 
-	return dev && bus_for_each_dev(dev->bus, NULL, NULL, is_foreign);
+	return dev && bus_for_each_dev(dev->bus, NULL, &held, is_foreign);
 }
 
 int auxpmu_peers_permit(struct perf_event *event)

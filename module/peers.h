@@ -6,7 +6,10 @@
 struct auxpmu;
 struct perf_event;
 
-/* Is there an AUX PMU that is not the framework's?  May sleep.  @pmu: any of ours, registered. */
+/*
+ * Is there an AUX PMU that is not the framework's, other than the one that the claim of @pmu holds
+ * while there are events?  May sleep.  @pmu: registered.
+ */
 bool auxpmu_peers_foreign(const struct auxpmu *pmu);
 
 /*

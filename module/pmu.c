@@ -39,25 +39,12 @@ static void event_destroy(struct perf_event *event)
 	auxpmu_put(pmu);
 }
 
-/*
- * The kernel's own PMU of the units cannot be opened while the claim holds it, and so cannot be
- * handed our buffers; any other can.
- */
+/* Units, for who may have them; an inherited event is there only as long as its parent. */
 static int claim(struct perf_event *event)
 {
-	struct auxpmu *pmu = auxpmu_of(event);
-	int ret;
-
-	/* An inherited event is there only as long as the one it comes from. */
 	if (event->parent)
 		return 0;
-	ret = auxpmu_claim_get(pmu);
-	if (ret || auxpmu_claim_holds_rival(pmu))
-		return ret;
-	ret = auxpmu_peers_permit(event);
-	if (ret)
-		auxpmu_claim_put(pmu);
-	return ret;
+	return auxpmu_peers_permit(event) ?: auxpmu_claim_get(auxpmu_of(event));
 }
 
 static atomic64_t serials;
@@ -343,13 +330,21 @@ static void pmu_free(struct auxpmu *pmu)
 	kfree(pmu);
 }
 
+/*
+ * No event is there any more, so nothing is to be suspended or claimed.  While the sessions are
+ * there: what is given back may have to be suspended first.
+ */
+static void unhook(struct auxpmu *pmu)
+{
+	auxpmu_suspend_remove(pmu);
+	auxpmu_claim_free(pmu);
+}
+
 void auxpmu_release(struct auxpmu *pmu)
 {
 	const struct auxpmu_desc *desc = pmu->desc;
 
-	auxpmu_suspend_remove(pmu);
-	/* While the sessions are there: what is given back may have to be suspended first. */
-	auxpmu_claim_free(pmu);
+	unhook(pmu);
 	pmu_free(pmu);
 	if (desc->release)
 		desc->release(desc);
@@ -469,6 +464,8 @@ int auxpmu_revoke(struct auxpmu *pmu)
 	/* Detaches all events and waits until they are gone; buffers stay as long as mappings. */
 	perf_pmu_unregister(&pmu->pmu);
 	synchronize_rcu_tasks();
+	/* Hardware that has gone is not asked to suspend, or to stop for a reboot. */
+	unhook(pmu);
 	auxpmu_put(pmu);
 	return 0;
 #else

@@ -56,7 +56,8 @@ void auxpmu_suspend_add(struct auxpmu *pmu)
 void auxpmu_suspend_remove(struct auxpmu *pmu)
 {
 	raw_spin_lock(&pmus_lock);
-	list_del(&pmu->node);
+	/* Of a PMU that was revoked the second time. */
+	list_del_init(&pmu->node);
 	raw_spin_unlock(&pmus_lock);
 }
 
