@@ -211,10 +211,31 @@ static noinline void pad(struct auxpmu_session *session, u64 to)
 	}
 }
 
+/*
+ * What a transaction that follows another without a stop in between has to be worth, in bytes.  A
+ * consumer may ask to be woken at every byte, and may give room back byte by byte; each wake-up
+ * and each window costs an interrupt, which no user may have at will.
+ */
+static u64 least_turn(const struct auxpmu_buffer *buffer)
+{
+	return min_t(u64, PAGE_SIZE, buffer->size / 4);
+}
+
 /* The core has room for trace up to here. */
 static u64 limit(const struct auxpmu_session *session)
 {
 	return session->head + session->handle.size;
+}
+
+/*
+ * Right after another transaction: is the room not worth one?  A unit with memory of its own is not
+ * told of room, so that none of it costs an interrupt.
+ */
+static bool too_little(const struct auxpmu_session *session, u64 space)
+{
+	return session->fresh && !session->starting && !session->buffer->overwrite &&
+	       auxpmu_session_event(session)->needs.output != AUXPMU_COPY &&
+	       space < least_turn(session->buffer);
 }
 
 /*
@@ -223,9 +244,10 @@ static u64 limit(const struct auxpmu_session *session)
 static bool take_window(struct auxpmu_session *session)
 {
 	struct auxpmu_buffer *buffer = session->buffer;
+	u64 least = least_turn(buffer);
 	struct auxpmu_window_request request = {
 		.head = session->position,
-		.wakeup = session->handle.wakeup,
+		.wakeup = max_t(u64, session->handle.wakeup, session->head + least),
 		.overwrite = buffer->overwrite,
 	};
 
@@ -233,11 +255,16 @@ static bool take_window(struct auxpmu_session *session)
 	if (!buffer->overwrite && session->handle.size < uncommitted(session))
 		return false;
 	request.space = session->handle.size - uncommitted(session);
+	if (too_little(session, request.space))
+		return false;
 	session->window = auxpmu_window_next(&buffer->chunks, &session->rules, &request);
 	session->window_limit = limit(session);
-	session->window_wakeup = request.wakeup;
+	session->window_wakeup = session->handle.wakeup;
 	if (session->window.full)
 		return false;
+	/* What is behind the interrupt would not be worth a turn. */
+	if (session->window.to - session->window.irq < least)
+		session->window.irq = session->window.to;
 	if (session->window.from != session->position)
 		pad(session, session->window.from);
 	return true;
@@ -566,33 +593,70 @@ static __always_inline bool request_word(struct auxpmu_session *session,
 }
 
 /*
- * The unit may have passed its interrupt between being armed and now.  Returns the word, with what
- * that adds to it.
+ * What one visit of the owner may do.  A unit whose interrupt is due as soon as it is armed, again
+ * and again, would keep this CPU here for ever: with IRQs off, or in NMI.
  */
-static int check_irq_pending(struct auxpmu_session *session, int word)
+#define AUXPMU_TURNS		64	/* windows that were used up at once */
+#define AUXPMU_EMPTY_TURNS	2	/* of those, one after the other without a byte of trace */
+
+struct visit {
+	bool due;		/* the interrupt was, when the unit had just been armed */
+	unsigned int turns;
+	unsigned int empty;
+};
+
+/* The unit may have passed its interrupt between being armed and now.  Returns the new word. */
+static int check_irq_pending(struct auxpmu_session *session, int word, struct visit *visit)
 {
 	const struct auxpmu_ops *ops = session->pmu->ops;
 	u32 wanted;
 
-	if (!ops->irq_pending || !ops->irq_pending(session))
+	visit->due = ops->irq_pending && ops->irq_pending(session);
+	if (!visit->due)
 		return word;
 	session->stats.interrupts++;
 	request_word(session, AUXPMU_REQ_TURN, &wanted);
 	return wanted;
 }
 
-static __always_inline int arm_and_look(struct auxpmu_session *session, int word)
+/* What such a unit does is no tracing: as if it could not be armed. */
+static noinline enum auxpmu_result give_up(struct auxpmu_session *session)
 {
-	enum auxpmu_result result = do_arm(session);
+	trace_auxpmu_gap(session);
+	session->stats.gaps++;
+	arm_failed(session);
+	return AUXPMU_FAILED;
+}
+
+static __always_inline int arm_and_look(struct auxpmu_session *session, int word,
+					struct visit *visit)
+{
+	bool over = visit->turns >= AUXPMU_TURNS || visit->empty >= AUXPMU_EMPTY_TURNS;
+	enum auxpmu_result result = unlikely(over) ? give_up(session) : do_arm(session);
 
 	word = note(session, word, AUXPMU_DO_ARM, result);
-	return result == AUXPMU_OK ? check_irq_pending(session, word) : word;
+	return result == AUXPMU_OK ? check_irq_pending(session, word, visit) : word;
+}
+
+static __always_inline enum auxpmu_result disarm_and_count(struct auxpmu_session *session,
+							   struct visit *visit)
+{
+	u64 before = session->position;
+	enum auxpmu_result result = do_disarm(session);
+
+	if (visit->due) {
+		visit->due = false;
+		visit->turns++;
+		visit->empty = session->position == before ? visit->empty + 1 : 0;
+	}
+	return result;
 }
 
 /* As the owner: do what is wanted, until all is as wanted.  Returns the word that says so. */
 static int settle(struct auxpmu_session *session)
 {
 	int word = atomic_read(&session->word);
+	struct visit visit = {};
 
 	for (;;) {
 		switch (auxpmu_state_next(word)) {
@@ -602,10 +666,11 @@ static int settle(struct auxpmu_session *session)
 			word = note(session, word, AUXPMU_DO_BEGIN, do_begin(session));
 			break;
 		case AUXPMU_DO_ARM:
-			word = arm_and_look(session, word);
+			word = arm_and_look(session, word, &visit);
 			break;
 		case AUXPMU_DO_DISARM:
-			word = note(session, word, AUXPMU_DO_DISARM, do_disarm(session));
+			word = note(session, word, AUXPMU_DO_DISARM,
+				    disarm_and_count(session, &visit));
 			break;
 		case AUXPMU_DO_TURN:
 			word = note(session, word, AUXPMU_DO_TURN, do_turn(session));
@@ -682,12 +747,14 @@ void auxpmu_suspend(struct auxpmu *pmu)
 {
 	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
 
-	if (!auxpmu_session_armed(session))
+	/* The flags are the owner's; with IRQs off none but an NMI can have been interrupted. */
+	if (!auxpmu_session_armed(session) || !auxpmu_session_take(session))
 		return;
 	session->suspended = true;
 	auxpmu_session_request(session, AUXPMU_REQ_PARK);
-	if (session->buffer)
+	if (auxpmu_session_hold(session))
 		gap(session);
+	auxpmu_session_give(session);
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_suspend, AUXPMU_NS);
 
