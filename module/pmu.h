@@ -15,7 +15,7 @@
 #include "auxpmu.h"
 #include "compat.h"
 
-/* What can be made to go wrong: see fault.h.  STUCK to LOST_IRQ and SLOW_STOP are the unit's. */
+/* What can be made to go wrong: see fault.h.  STUCK to DUE and SLOW_STOP are the unit's. */
 enum auxpmu_fault {
 	AUXPMU_FAULT_SETUP,		/* no memory for a buffer's description */
 	AUXPMU_FAULT_ORDERS,		/* blocks count as single pages */
@@ -26,6 +26,7 @@ enum auxpmu_fault {
 	AUXPMU_FAULT_SPURIOUS_IRQ,	/* one interrupt more */
 	AUXPMU_FAULT_LATE_IRQ,		/* one a page of trace later */
 	AUXPMU_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */
+	AUXPMU_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
 	AUXPMU_FAULT_TRUNCATED,		/* flags on the next record */
 	AUXPMU_FAULT_PARTIAL,
 	AUXPMU_FAULT_COLLISION,

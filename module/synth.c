@@ -10,23 +10,33 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitfield.h>
-#include <linux/crc32.h>
+#include <linux/capability.h>
+#include <linux/crc32poly.h>
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
 
 #include "compat.h"
 #include "fault.h"
 #include "synth.h"
+
+/*
+ * Nobody needs a synthetic unit in daily use, and AUX areas reach code of the core that most
+ * machines have never run.
+ */
+static bool unprivileged;
+module_param(unprivileged, bool, 0644);
+MODULE_PARM_DESC(unprivileged, "may everybody open events of synthetic and modelled PMUs? (0: CAP_PERFMON)");
 
 /* The PMU that is always there. */
 static struct synth *first;
@@ -78,9 +88,58 @@ static void fill_random(u64 *word, u64 *end, u64 base)
 		*word++ = auxpmu_mix64(base++);
 }
 
+/*
+ * The kernel's crc32_le() may use vector registers, and warns in NMI (7.2 and newer, x86), where a
+ * unit is armed when the overflow of a counter resumes its event.  So this is the table method,
+ * eight bytes at a step; table[n] advances a byte's remainder by n more bytes.
+ */
+static u32 crc_table[8][256] __ro_after_init;
+
+static void __init crc_init(void)
+{
+	u32 n, byte, bit;
+
+	for (byte = 0; byte < 256; byte++) {
+		u32 crc = byte;
+
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? CRC32_POLY_LE : 0);
+		crc_table[0][byte] = crc;
+	}
+	for (n = 1; n < ARRAY_SIZE(crc_table); n++)
+		for (byte = 0; byte < 256; byte++)
+			crc_table[n][byte] = crc_table[n - 1][byte] >> 8 ^
+					     crc_table[0][crc_table[n - 1][byte] & 0xff];
+}
+
+/* The CRC-32 of IEEE 802.3 over @length bytes, a multiple of four, at @data, aligned likewise. */
+static u32 crc_of(const void *data, size_t length)
+{
+	const __le32 *word = data;
+	u32 crc = ~0;
+
+	for (; length >= 8; length -= 8, word += 2) {
+		u32 low = crc ^ le32_to_cpu(word[0]), high = le32_to_cpu(word[1]);
+
+		crc = crc_table[7][low & 0xff] ^ crc_table[6][low >> 8 & 0xff] ^
+		      crc_table[5][low >> 16 & 0xff] ^ crc_table[4][low >> 24] ^
+		      crc_table[3][high & 0xff] ^ crc_table[2][high >> 8 & 0xff] ^
+		      crc_table[1][high >> 16 & 0xff] ^ crc_table[0][high >> 24];
+	}
+	if (length) {
+		u32 last = crc ^ le32_to_cpu(word[0]);
+
+		crc = crc_table[3][last & 0xff] ^ crc_table[2][last >> 8 & 0xff] ^
+		      crc_table[1][last >> 16 & 0xff] ^ crc_table[0][last >> 24];
+	}
+	return ~crc;
+}
+
 static void seal(struct auxpmu_record *record)
 {
-	record->crc = ~crc32_le(~0, (const u8 *)record, offsetof(struct auxpmu_record, crc));
+	static_assert(offsetof(struct auxpmu_record, crc) % sizeof(u32) == 0);
+
+	record->crc = crc_of(record, offsetof(struct auxpmu_record, crc));
 }
 
 static void write_record(struct synth_stream *stream, void *data, enum auxpmu_record_kind kind)
@@ -323,28 +382,48 @@ u64 synth_write(struct synth_unit *unit, u64 bytes)
 	return bytes - left;
 }
 
+/* With IRQs off for more than that nobody else's timer is served in time. */
+#define SYNTH_TICK_MOST		(32u << 10)
+
+/*
+ * Write what is owed by now, as far as one tick may.  A tick that comes late owes no more than one
+ * that comes in time: the rate is what the unit makes at most.  Returns what is left.
+ */
+static u64 synth_pay(struct synth_unit *unit)
+{
+	const struct synth_stream *stream = synth_stream_of(unit->session);
+	u64 most = max_t(u64, SYNTH_TICK_MOST, stream->record);
+	u64 due, now;
+
+	if (unit->due_in_full)
+		unit->credit += stream->rate;
+	due = min(unit->credit, most);
+	now = due - due % stream->record;
+	/* What a full buffer kept it from writing is not owed later. */
+	if (synth_write(unit, now) < now)
+		unit->credit = 0;
+	else
+		unit->credit -= now;
+	return unit->credit >= stream->record ? unit->credit : 0;
+}
+
 static enum hrtimer_restart synth_tick(struct hrtimer *timer)
 {
 	struct synth_unit *unit = container_of(timer, struct synth_unit, timer);
 	struct auxpmu_session *session = unit->session;
 	u64 began = ktime_get_mono_fast_ns();
-	u64 period = NSEC_PER_MSEC;
+	u64 left = 0, period;
 
 	synth_spurious_irq(session->pmu);
 	if (auxpmu_session_take(session)) {
-		if (auxpmu_session_armed(session)) {
-			struct synth_stream *stream = synth_stream_of(session);
-
-			unit->credit += stream->rate;
-			synth_write(unit, unit->credit - unit->credit % stream->record);
-			/* What a full buffer kept it from writing is not owed later. */
-			unit->credit %= stream->record;
-		}
+		if (auxpmu_session_armed(session))
+			left = synth_pay(unit);
 		auxpmu_session_give(session);
 	}
 	/* Whatever rate was asked for, half of the CPU is left to others. */
-	period = max(period, 2 * (ktime_get_mono_fast_ns() - began));
-	hrtimer_forward_now(timer, ns_to_ktime(period));
+	period = 2 * (ktime_get_mono_fast_ns() - began);
+	unit->due_in_full = !left;
+	hrtimer_forward_now(timer, ns_to_ktime(left ? period : max_t(u64, period, NSEC_PER_MSEC)));
 	return HRTIMER_RESTART;
 }
 
@@ -362,7 +441,6 @@ static void synth_unit_exit(struct auxpmu_session *session)
 	struct synth_unit *unit = session->unit;
 
 	hrtimer_cancel(&unit->timer);
-	vfree(unit->ram);
 }
 
 static int synth_add(struct auxpmu_session *session)
@@ -370,6 +448,7 @@ static int synth_add(struct auxpmu_session *session)
 	struct synth_unit *unit = session->unit;
 
 	unit->credit = 0;
+	unit->due_in_full = true;
 	if (!synth_stream_of(session)->manual)
 		hrtimer_start(&unit->timer, ns_to_ktime(NSEC_PER_MSEC),
 			      HRTIMER_MODE_REL_PINNED_HARD);
@@ -439,7 +518,7 @@ static void synth_position(struct auxpmu_session *session, struct auxpmu_positio
 
 static bool synth_irq_pending(struct auxpmu_session *session)
 {
-	return interrupting(session->unit);
+	return interrupting(session->unit) || auxpmu_fault(session->pmu, AUXPMU_FAULT_DUE);
 }
 
 static unsigned int synth_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
@@ -560,25 +639,70 @@ static void make_stream(struct synth_stream *stream, const struct perf_event *ev
 	stream->manual = config & SYNTH_FIELD(MANUAL);
 }
 
-/* Trace RAM for the CPUs the event may come to. */
-static int make_ram(const struct perf_event *event)
+/* May the event come to that CPU? */
+static bool comes_to(const struct perf_event *event, int cpu)
+{
+	return event->cpu == -1 || event->cpu == cpu;
+}
+
+/* With the lock held: one user of the unit's RAM less; the last one has it freed. */
+static void put_unit_ram(struct synth_unit *unit)
+{
+	if (--unit->ram_users)
+		return;
+	kvfree(unit->ram);
+	unit->ram = NULL;
+}
+
+/* Gives back the trace RAM of the CPUs below @end. */
+static void put_ram(const struct perf_event *event, int end)
 {
 	struct synth *synth = synth_of(auxpmu_of(event));
-	int ret = 0;
 	int cpu;
 
 	mutex_lock(&synth->ram_lock);
-	for_each_possible_cpu(cpu) {
-		struct synth_unit *unit = per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit;
+	for_each_possible_cpu(cpu)
+		if (cpu < end && comes_to(event, cpu))
+			put_unit_ram(per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit);
+	mutex_unlock(&synth->ram_lock);
+}
 
-		if (unit->ram || (event->cpu != -1 && event->cpu != cpu))
-			continue;
-		unit->ram = vmalloc_node(synth->model.ram, cpu_to_node(cpu));
-		if (!unit->ram)
-			ret = -ENOMEM;
+static int get_unit_ram(struct synth_unit *unit, u64 bytes, int cpu)
+{
+	if (!unit->ram_users)
+		unit->ram = kvmalloc_node(bytes, GFP_KERNEL_ACCOUNT, cpu_to_node(cpu));
+	if (!unit->ram)
+		return -ENOMEM;
+	unit->ram_users++;
+	return 0;
+}
+
+/*
+ * Trace RAM for the CPUs the event may come to, on its user's account, as long as there are events
+ * that need it.  Inherited events live on their parent's.
+ */
+static int get_ram(const struct perf_event *event)
+{
+	struct synth *synth = synth_of(auxpmu_of(event));
+	int cpu, ret = 0;
+
+	mutex_lock(&synth->ram_lock);
+	for_each_possible_cpu(cpu) {
+		if (comes_to(event, cpu))
+			ret = get_unit_ram(per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit,
+					   synth->model.ram, cpu);
+		if (ret)
+			break;
 	}
 	mutex_unlock(&synth->ram_lock);
+	if (ret)
+		put_ram(event, cpu);
 	return ret;
+}
+
+static bool needs_ram(const struct perf_event *event, const struct auxpmu_event *aux)
+{
+	return aux->needs.output == AUXPMU_COPY && !event->parent;
 }
 
 static const char *attr_wrong(const struct perf_event *event)
@@ -599,15 +723,19 @@ static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 		auxpmu_notice(auxpmu_of(event), "event refused: %s", wrong);
 		return -EINVAL;
 	}
-	make_needs(&aux->needs, event);
-	if (aux->needs.output == AUXPMU_COPY) {
-		ret = make_ram(event);
-		if (ret)
-			return ret;
+	if (!event->parent && !READ_ONCE(unprivileged) && !perfmon_capable()) {
+		auxpmu_notice(auxpmu_of(event), "event refused: synthetic units take CAP_PERFMON, unless root allows them to everybody: echo 1 > /sys/module/auxpmu/parameters/unprivileged");
+		return -EACCES;
 	}
+	make_needs(&aux->needs, event);
 	stream = kzalloc(sizeof(*stream), GFP_KERNEL);
 	if (!stream)
 		return -ENOMEM;
+	ret = needs_ram(event, aux) ? get_ram(event) : 0;
+	if (ret) {
+		kfree(stream);
+		return ret;
+	}
 	make_stream(stream, event);
 	aux->private = stream;
 	return 0;
@@ -615,6 +743,8 @@ static int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 
 static void synth_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
 {
+	if (needs_ram(event, aux))
+		put_ram(event, nr_cpu_ids);
 	kfree(aux->private);
 }
 
@@ -751,6 +881,7 @@ int synth_revoke(struct synth *synth)
 
 int __init auxpmu_synth_init(void)
 {
+	crc_init();
 	first = synth_make(&synth_default_model);
 	return PTR_ERR_OR_ZERO(first);
 }

@@ -71,7 +71,7 @@ struct synth {
 	struct synth_model model;
 	const struct synth_guise *guise;
 	struct auxpmu *pmu;
-	/* Guards the making of trace RAM, which stays until the PMU goes. */
+	/* Guards trace RAM and how many use it. */
 	struct mutex ram_lock;
 	/* The last write to emit, see emit.c. */
 	struct mutex emit_lock;
@@ -114,7 +114,9 @@ struct synth_unit {
 	u64 late;		/* bytes the interrupt comes later this once */
 	bool halted;		/* by a filter that stops */
 	u64 credit;		/* bytes the timer still owes */
+	bool due_in_full;	/* they were paid: the next tick owes a millisecond's worth */
 	u8 *ram;
+	unsigned int ram_users;	/* events that may come to this CPU and need @ram */
 };
 
 static inline struct synth *synth_of(const struct auxpmu *pmu)

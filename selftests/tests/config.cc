@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../lib/modelled_unit.h"
 #include "fixture.h"
 #include "knob.h"
 
@@ -145,6 +146,8 @@ TEST_CASE("With perf_event_paranoid 2 a user traces own threads, and gets whole 
 	if (other_aux_pmu())
 		SKIP("an AUX PMU of the kernel's is here: ours may then ask for CAP_PERFMON");
 	Paranoid two(2);
+	Unprivileged all;
+	REQUIRE(all);
 	auto &emit = emitter();
 
 	pid_t child = spawn([&] {
@@ -179,6 +182,7 @@ TEST_CASE("A user may not trace a whole CPU, and is told which knob forbids it",
 {
 	need_root();
 	Paranoid two(2);
+	Unprivileged all;
 
 	pid_t child = spawn([&] {
 		if (!become_nobody())
@@ -195,6 +199,7 @@ TEST_CASE("With Debian's perf_event_paranoid 3 a user may open nothing", "[contr
 {
 	need_root();
 	Paranoid three(3);
+	Unprivileged all;
 
 	/* Kernels without Debian's patch take 3 for 2: they let a user count own instructions. */
 	pid_t probe = spawn([] {
@@ -224,6 +229,7 @@ TEST_CASE("An AUX area beyond the locked-memory limits fails with the limits nam
 {
 	need_root();
 	Paranoid one(1);
+	Unprivileged all;
 
 	pid_t child = spawn([&] {
 		if (!become_nobody())
@@ -244,4 +250,48 @@ TEST_CASE("An AUX area beyond the locked-memory limits fails with the limits nam
 		       aux.error().text.find("RLIMIT_MEMLOCK") != std::string::npos;
 	});
 	CHECK(succeeded(child));
+}
+
+TEST_CASE("Synthetic and modelled PMUs are for CAP_PERFMON, unless root has said that everybody may open them",
+	"[synth][config]")
+{
+	need_synthetic();
+	need_root();
+	if (other_aux_pmu())
+		SKIP("an AUX PMU of the kernel's is here: ours may then ask for CAP_PERFMON");
+	need_configfs();
+	Paranoid lowest(-1);
+	auto unit = ModelledUnit::make("config_model").value();
+	unit.live(true).value();
+
+	CHECK(read_small_file("/sys/module/auxpmu/parameters/unprivileged") == "N");
+	for (const char *name : {AUXPMU_SYNTH_NAME, "config_model"}) {
+		auto attr = Pmu::find(name).value().attr();
+		auto as_nobody = [&] {
+			KernelLog log;
+			bool opened = succeeded(spawn([&] {
+				if (!become_nobody())
+					return false;
+				auto event = Event::open(attr, Target::task());
+				return event || event.error().code != EACCES;
+			}));
+
+			CHECK(log.says(std::format("{}: event refused: synthetic units take CAP_PERFMON", name)) == !opened);
+			return opened;
+		};
+
+		INFO(name);
+		CHECK_FALSE(as_nobody());
+		{
+			Unprivileged all;
+
+			REQUIRE(all);
+			CHECK(as_nobody());
+			/* It is root's to say. */
+			CHECK_FALSE(succeeded(spawn([] { return become_nobody() && Unprivileged(); })));
+		}
+		CHECK_FALSE(as_nobody());
+		/* Root has it. */
+		CHECK(Event::open(attr, Target::task()));
+	}
 }

@@ -215,7 +215,7 @@ TEST_CASE("When the data ring is full records are lost, and counted, but no trac
 {
 	need_synthetic();
 	Setup setup;
-	constexpr std::uint64_t total = 256 * KiB;
+	constexpr std::uint64_t total = 1 * MiB;
 
 	setup.output = AUXPMU_SYNTH_WINDOW;
 	setup.data_bytes = 4 * KiB;

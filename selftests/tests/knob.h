@@ -3,14 +3,17 @@
 #ifndef AUXPMU_TESTS_KNOB_H
 #define AUXPMU_TESTS_KNOB_H
 
+#include <filesystem>
 #include <string>
 
 #include <grp.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 
 #include "../lib/pmu.h"
+#include "fixture.h"
 
 namespace auxpmu::test
 {
@@ -63,6 +66,21 @@ private:
 struct Paranoid : Knob {
 	explicit Paranoid(int value) : Knob("/proc/sys/kernel/perf_event_paranoid", std::to_string(value)) {}
 };
+
+/* Everybody may open events of synthetic and modelled PMUs. */
+struct Unprivileged : Knob {
+	Unprivileged() : Knob("/sys/module/auxpmu/parameters/unprivileged", "1") {}
+};
+
+/* Skips the test where units cannot be modelled; mounts configfs if nobody has. */
+inline void need_configfs()
+{
+	need_synthetic();
+	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
+		::mount("configfs", "/sys/kernel/config", "configfs", 0, nullptr);
+	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
+		SKIP("no configfs: this kernel has none, or it cannot be mounted by this user");
+}
 
 /* From now on this process is nobody's: no capabilities, no groups. */
 inline bool become_nobody()

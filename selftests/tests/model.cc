@@ -2,18 +2,16 @@
 /* Units modelled at run time: what they can be told, that they trace as told, and that they can be taken away at any time. */
 #include <atomic>
 #include <cerrno>
-#include <filesystem>
 #include <format>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <sys/mount.h>
-
 #include "../lib/modelled_unit.h"
 #include "endure.h"
 #include "fault.h"
 #include "fixture.h"
+#include "knob.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -22,15 +20,6 @@ namespace
 {
 
 using Attributes = std::vector<std::pair<const char *, std::string>>;
-
-void need_configfs()
-{
-	need_synthetic();
-	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
-		::mount("configfs", "/sys/kernel/config", "configfs", 0, nullptr);
-	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
-		SKIP("no configfs: this kernel has none, or it cannot be mounted by this user");
-}
 
 std::string describe(const Attributes &attributes)
 {

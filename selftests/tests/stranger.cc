@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "hardware.h"
 #include "knob.h"
 
 using namespace auxpmu;
@@ -62,6 +63,8 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 	if (::geteuid())
 		SKIP("it takes root to load modules and to become somebody else");
 	Paranoid two(2);
+	Unprivileged all;
+	REQUIRE(all);
 	/* Another backend, which does nothing about it itself. */
 	auto example = Pmu::find("auxpmu_example");
 	if (!example)
@@ -115,4 +118,33 @@ TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, 
 	/* The stranger is none the worse. */
 	lender.enable().value();
 	lender.disable().value();
+}
+
+TEST_CASE("The rival that the claim holds is no danger, any other AUX PMU is", "[hardware][claim][stranger]")
+{
+	need_in_tree();
+	if (::geteuid())
+		SKIP("it takes root to load modules and to become somebody else");
+	/* Where a user may not record at all there is nothing to ask. */
+	Paranoid one(1);
+	Setup setup = on_cpu(0, 16 * KiB);
+	setup.target = Target::task();
+	auto attr = make_attr(setup);
+
+	wait_until_free();
+	CHECK(as_user(attr) == 0);
+	wait_until_free();
+	{
+		Stranger stranger;
+		KernelLog log;
+
+		CHECK(as_user(attr) == EACCES);
+		CHECK(log.says("beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON"));
+		/* Nothing was claimed for it. */
+		CHECK(attribute("claim") == "free");
+		CHECK(Event::open(attr, setup.target));
+	}
+	wait_until_free();
+	CHECK(as_user(attr) == 0);
+	wait_until_free();
 }
