@@ -18,7 +18,7 @@ dkms_source := /usr/src/auxpmu-$(VERSION)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT HANG LIMIT TESTS DEBUG
+export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT HANG LIMIT TESTS DEBUG FRESH
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 
@@ -37,8 +37,11 @@ need-headers:
 	@[ -e "$(KDIR)/Makefile" ] || { echo "auxpmu: no headers of kernel $(KVER) in $(KDIR):" \
 		"apt-get install linux-headers-$(KVER), or name another place with KDIR=" >&2; exit 1; }
 
+# Whatever kernel it was built for, and whether its headers are still there.
 clean: ## remove what was built, not the lab
-	@[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -s -C "$(KDIR)" M="$(CURDIR)" clean
+	@find $(wildcard module drivers) -type f \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
+		-o -name '.*.cmd' -o -name '.*.d' -o -name 'features.h*' -o -name Module.symvers -o -name modules.order \) -delete
+	@rm -f *.o *.ko *.mod *.mod.c .*.cmd .*.d Module.symvers modules.order
 	@rm -rf build auxpmu-*.tar.gz hwsim-*.tar.gz
 
 # --- installation -------------------------------------------------------------------
@@ -107,12 +110,15 @@ soak: ## long runs in guests: KERNEL=
 bench: ## measurements in guests: KERNEL=
 	@$(VM)/check --only guest-bench $(KERNEL)
 
-planted: ## plant bugs in a copy of the tree and see the tests catch them; KERNEL= (6.12), after make check
+planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
-vm: modules ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT=
-	@[ -n "$(KERNEL)" ] || { echo "KERNEL= which? make lab; selftests/vm/lab kernels lists them" >&2; exit 1; }
-	@$(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst $(if $(SHARE),--share "$(SHARE)") "$$VM_RUN"
+vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LOGS=dir
+	@SAY_LOG=1 $(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst --log "/auxpmu/build/log/vm/$(KERNEL)" \
+		$(if $(SHARE),--share "$(SHARE)") $(if $(LOGS),--logs "$(LOGS)") "$$VM_RUN"
+
+need-kernel:
+	@echo "auxpmu: make vm: KERNEL= which? KERNEL=6.12, say; after make lab selftests/vm/lab kernels lists them" >&2; exit 1
 
 lab: ## make the lab, the cached Debian tree with all tools and kernels
 	@$(VM)/lab make check
@@ -125,4 +131,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo check soak bench planted vm lab lab-refresh help
+	demo check soak bench planted vm need-kernel lab lab-refresh help
