@@ -25,6 +25,7 @@ function skip_reason(line) {
 	return line == "" ? "no reason given" : line
 }
 
+/^# [^ ]+ took [0-9]+ s$/ { next }
 /^# program / { ran++; program = $3; cases = bad = 0; plan = -1; notes = ""; next }
 /^    1\.\.[0-9]+/ { plan = substr($1, 4) + 0; if (/# *SKIP/) plan_skip = skip_reason($0); else plan_skip = ""; next }
 /^    ok [0-9]+/ {
