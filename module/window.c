@@ -157,6 +157,22 @@ static u64 longest(const struct auxpmu_chunks *chunks, const struct auxpmu_windo
 	return end_at_or_below(chunks, rules, from, limit - rules->spare);
 }
 
+/*
+ * Where the unit has to interrupt at the latest.  Between its interrupt and its being stopped it
+ * goes on; so one that can stop only at the ends of regions interrupts a region before the last.
+ */
+static u64 last_interrupt(const struct auxpmu_chunks *chunks,
+			  const struct auxpmu_window_rules *rules,
+			  const struct auxpmu_window *window)
+{
+	u64 before;
+
+	if (!rules->granule)
+		return window->to;
+	before = auxpmu_region_floor(chunks, rules->granule, window->to - 1);
+	return before > window->from ? before : window->to;
+}
+
 /* Overwriting, does the unit go round without being told where to? */
 static bool goes_round(const struct auxpmu_chunks *chunks, const struct auxpmu_window_rules *rules)
 {
@@ -191,9 +207,9 @@ inline struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunk
 		window.full = true;
 		return window;
 	}
-	window.irq = window.to;
-	if (!request->overwrite && request->wakeup < window.to)
-		window.irq = smaller(window.to, end_at_or_above(chunks, rules, window.from,
-								request->wakeup));
+	window.irq = last_interrupt(chunks, rules, &window);
+	if (!request->overwrite && request->wakeup < window.irq)
+		window.irq = smaller(window.irq, end_at_or_above(chunks, rules, window.from,
+								 request->wakeup));
 	return window;
 }

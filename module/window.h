@@ -75,8 +75,8 @@ struct auxpmu_window_request {
  * struct auxpmu_window - the answer
  * @from: the hardware starts here; @head .. @from is stepped over, and padded
  * @to: it must not write at or behind this position (but for rules.spare bytes)
- * @irq: it should interrupt when it has written up to here; @from < @irq <= @to. AUXPMU_NO_LIMIT:
- *	never
+ * @irq: it should interrupt when it has written up to here; @from < @irq <= @to. With a granule
+ *	@irq is @to only when the window holds no other region end. AUXPMU_NO_LIMIT: never
  * @full: there is no room: nothing may be written, and the other members mean nothing
  *
  * @to is AUXPMU_NO_LIMIT when a unit overwrites that is not contiguous, or goes round by itself.
@@ -120,6 +120,11 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
  * The window is the longest the rules allow from the first position they allow; the interrupt is
  * the first position they allow at or behind @request->wakeup, or @to if that comes first. A
  * contiguous window whose chunk has no room left for one unit begins with the next chunk.
+ *
+ * With a granule, hardware that is at its limit has stopped, and what is executed until somebody
+ * has come is not traced. So it interrupts at the end of the last region but one, if the window
+ * has that: while the interrupt is on its way the unit writes into the last one, and what the
+ * consumer has read meanwhile is the next window's.
  */
 struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 					const struct auxpmu_window_rules *rules,

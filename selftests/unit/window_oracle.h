@@ -64,6 +64,12 @@ inline std::uint64_t first_lap_end(const Rules &rules, std::uint64_t from, std::
 	return rules.early && from / size == 0 ? size : AUXPMU_NO_LIMIT;
 }
 
+// Does hardware that stops at a region end have to be told before it comes to the last one, so that it goes on meanwhile?
+inline bool warns(const Rules &rules)
+{
+	return rules.granule != 0;
+}
+
 // Does hardware hold no more than the region that it writes?
 inline bool one_region(const Rules &rules)
 {
@@ -158,9 +164,13 @@ public:
 			return {0, 0, 0, true};
 		if (overwrite_ && endless(rules_, chunks_))
 			return {*from_, AUXPMU_NO_LIMIT, first_lap_end(rules_, *from_, size_), false};
-		auto irq = ends_.back();
+		// Of the places where it could stop, all but the one where it does, if there are others.
+		auto interrupts = ends_;
+		if (warns(rules_) && interrupts.size() > 1)
+			interrupts.pop_back();
+		auto irq = interrupts.back();
 		if (!overwrite_)
-			for (auto end : ends_)
+			for (auto end : interrupts)
 				if (end >= wakeup) {
 					irq = end;
 					break;
@@ -246,8 +256,12 @@ public:
 			const auto to = one_region(rules_) ? first(from, from + 1, limit) : last(from, limit);
 			if (!to)
 				continue;
-			const auto irq = request.overwrite ? to : first(from, std::max(from + 1, request.wakeup), *to);
-			return {from, *to, irq ? *irq : *to, false};
+			auto latest = *to;
+			if (warns(rules_) && first(from, from + 1, latest - 1))
+				latest = *last(from, latest - 1);
+			const auto irq = request.overwrite ? std::nullopt
+							   : first(from, std::max(from + 1, request.wakeup), latest);
+			return {from, *to, irq ? *irq : latest, false};
 		}
 		return {0, 0, 0, true};
 	}
