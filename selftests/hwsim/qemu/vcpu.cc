@@ -5,6 +5,8 @@
 #include <cinttypes>
 #include <cstring>
 
+#include "../x86/accesses.h"
+
 namespace hwsim::qemu
 {
 namespace
@@ -521,6 +523,8 @@ void Vcpu::cpuid(const Site &site)
 	cpuid_leaf = static_cast<std::uint32_t>(registers[Reg::rax]);
 	if (cpuid_leaf == x86::Control::cpuid_leaf)
 		return command(site);
+	if (cpuid_leaf == x86::Accesses::cpuid_leaf)
+		return tell_accesses(site);
 	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
 }
 
@@ -533,6 +537,15 @@ void Vcpu::command(const Site &site)
 		take_over();
 	registers.set(Reg::rax, done ? 0 : 1);
 	registers.set(Reg::rbx, x86::Control::signature);
+	skip(site);
+}
+
+void Vcpu::tell_accesses(const Site &site)
+{
+	registers.set(Reg::rax, static_cast<std::uint32_t>(counted.msr_reads));
+	registers.set(Reg::rcx, static_cast<std::uint32_t>(counted.msr_writes));
+	registers.set(Reg::rdx, static_cast<std::uint32_t>(pt.statistics().starts));
+	registers.set(Reg::rbx, x86::Accesses::signature);
 	skip(site);
 }
 
@@ -557,6 +570,7 @@ void Vcpu::rdmsr(const Site &site)
 {
 	if (registers.privilege())
 		return;
+	counted.msr_reads++;
 	const auto msr = static_cast<std::uint32_t>(registers[Reg::rcx]);
 	if (msr == msr_tsc) {
 		set_edx_eax(machine.clock->tsc());
@@ -581,6 +595,7 @@ void Vcpu::wrmsr(const Site &site)
 {
 	if (registers.privilege())
 		return;
+	counted.msr_writes++;
 	const auto msr = static_cast<std::uint32_t>(registers[Reg::rcx]);
 	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
 	if (msr == msr_tsc_aux)

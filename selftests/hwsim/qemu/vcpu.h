@@ -178,6 +178,7 @@ private:
 	}
 	void cpuid(const Site &site);
 	void command(const Site &site);
+	void tell_accesses(const Site &site);
 	void lidt(const Site &site);
 	void take_over();
 	bool open_logs();
@@ -248,7 +249,7 @@ private:
 
 	struct {
 		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,
-			      discontinuities = 0;
+			      discontinuities = 0, msr_reads = 0, msr_writes = 0;
 	} counted;
 };
 
