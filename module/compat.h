@@ -64,6 +64,12 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 #define rdmsrq_safe	rdmsrl_safe
 #define wrmsrq_safe	wrmsrl_safe
 #endif
+/* PMI in /proc/interrupts, which takes linux/hardirq.h.  Members of their own on older kernels. */
+#ifdef AUXPMU_HAS_IRQ_COUNTS
+#define auxpmu_count_perf_interrupt()	inc_irq_stat(APIC_PERF)
+#else
+#define auxpmu_count_perf_interrupt()	inc_irq_stat(apic_perf_irqs)
+#endif
 #endif
 
 /*

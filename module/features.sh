@@ -59,6 +59,10 @@ int probe(void *data);
 struct syscore_ops ops = { .suspend = probe };' "$@"
 	has AUXPMU_HAS_CPUID_API '
 #include <asm/cpuid/api.h>' "$@"
+	has AUXPMU_HAS_IRQ_COUNTS '
+#include <linux/hardirq.h>
+void probe(void);
+void probe(void) { inc_irq_stat(APIC_PERF); }' "$@"
 	has AUXPMU_HAS_TOKEN_NAMESPACES '
 #include <linux/module.h>
 MODULE_IMPORT_NS(AUXPMU);' "$@"

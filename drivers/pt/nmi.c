@@ -2,55 +2,54 @@
 /*
  * The performance interrupt.
  *
- * The kernel's own handler (perf_event_nmi_handler) acknowledges it and unmasks LVTPC, whoever it
- * is for; the claim sees to it that it does.  It comes between two handlers of ours.  The
- * first one finds the status bit as it was set, and stops the unit, so that it neither runs into
- * its STOP marker nor interrupts again.  The second one comes when all is acknowledged: what the
- * unit does after that, when it is armed anew, interrupts anew.  A bit that was set only after the
- * first handler had looked was acknowledged, too: so the second one asks the unit itself.
+ * The handler that comes before the kernel's own (perf_event_nmi_handler) does all that there is to
+ * do: it finds the status bit as the unit has set it, switches the unit off, acknowledges, hands
+ * over, arms anew.  The kernel's finds nothing of it, and unmasks LVTPC, whoever the interrupt was
+ * for; the claim sees to it that it does.  An NMI that is somebody else's costs one RDMSR, for the
+ * unit is left on.
+ *
+ * That being so, the unit may interrupt while an NMI is handled: its own, once it is armed anew, or
+ * somebody else's.  LVTPC is masked then, so no other NMI comes; and the kernel's handler, which
+ * goes on until no status bit is set, acknowledges that one, too, for an event of its own that is
+ * not there.  Whoever waits for the next interrupt would wait in vain if the unit has come to the
+ * end of its window by then.  So another handler, which comes when LVTPC is unmasked again, asks
+ * memory whether the unit has passed its interrupt.  What gets to memory after that interrupts
+ * anew at the end of the window.
  */
 #include <linux/compiler.h>
+#include <linux/hardirq.h>
 
 #include <asm/nmi.h>
-#include <asm/perf_event.h>
 
 #include "../intel/nmi.h"
 #include "compat.h"
 #include "nmi.h"
+#include "topa.h"
 #include "unit.h"
 
 static int first_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
-	u64 status;
 
-	if (!READ_ONCE(unit->on) || READ_ONCE(unit->latched))
+	if (!pt_unit_may_interrupt(unit) || !pt_unit_status())
 		return NMI_DONE;
-	rdmsrq(MSR_CORE_PERF_GLOBAL_STATUS, status);
-	if (status & GLOBAL_STATUS_TRACE_TOPAPMI) {
-		pt_unit_latch(unit);
-		unit->interrupted = true;
-		unit->pmi = true;
-	}
-	return NMI_DONE;
+	/* As the kernel's handler does for what it sees. */
+	auxpmu_count_perf_interrupt();
+	pt_unit_serve(unit);
+	return NMI_HANDLED;
 }
 
 /*
- * The kernel's handler has counted an interrupt whose bit it saw as handled; two handlers that
- * claim one NMI would let the next unknown one pass unnoticed.
+ * That makes two that claim one NMI, so that the kernel takes the next one for another of the same
+ * time: where it unmasks LVTPC before it looks at the status, there may be such.
  */
 static int second_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
-	if (unit->pmi) {
-		unit->pmi = false;
-		auxpmu_interrupt(unit->session->pmu);
+	if (!pt_unit_may_interrupt(unit) || !pt_topa_passed(unit->session->buffer))
 		return NMI_DONE;
-	}
-	if (!READ_ONCE(unit->on) || READ_ONCE(unit->latched) || !pt_unit_needs_attention(unit))
-		return NMI_DONE;
-	auxpmu_interrupt(unit->session->pmu);
+	pt_unit_serve(unit);
 	return NMI_HANDLED;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of physical addresses: see topa.h. */
 #include <linux/bits.h>
+#include <linux/compiler.h>
 #include <linux/err.h>
 #include <linux/gfp.h>
 #include <linux/log2.h>
@@ -178,6 +179,39 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 	move_mark(&topa->stop, stop, TOPA_STOP | TOPA_INT);
 	if (window->irq != window->to)
 		move_mark(&topa->irq, entry_before(buffer, window->irq), TOPA_INT);
+}
+
+/* More than a packet may have of zeros: PTW has eight. */
+#define TELLTALE_WORDS		2
+#define TELLTALE_BYTES		(TELLTALE_WORDS * sizeof(u64))
+
+void pt_topa_watch(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window,
+		   u32 early)
+{
+	/* For a window that has no room for them: it is as good as passed. */
+	static u64 passed[TELLTALE_WORDS] = { 1 };
+	struct pt_topa *topa = buffer->private;
+	u64 at = window->irq - (early ?: TELLTALE_BYTES), run;
+
+	if (topa->watched == window->irq)
+		return;
+	topa->watched = window->irq;
+	if (window->irq == AUXPMU_NO_LIMIT) {
+		topa->telltale = NULL;
+	} else if (at < window->from) {
+		topa->telltale = passed;
+	} else {
+		topa->telltale = auxpmu_buffer_run(buffer, at, &run);
+		topa->telltale[0] = 0;
+		topa->telltale[1] = 0;
+	}
+}
+
+bool pt_topa_passed(const struct auxpmu_buffer *buffer)
+{
+	const struct pt_topa *topa = buffer->private;
+
+	return topa->telltale && (READ_ONCE(topa->telltale[0]) || READ_ONCE(topa->telltale[1]));
 }
 
 struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_output output,

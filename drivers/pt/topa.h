@@ -37,6 +37,8 @@ struct pt_reached {
  * @stop: the entry that is marked STOP, or NULL
  * @irq: an entry before it that is marked INT, or NULL
  * @to, @irq_at: the window that they are for
+ * @telltale: bytes that are not all zeros when the unit has passed its interrupt; NULL: it has none
+ * @watched: the interrupt that is so
  * @single_entry: there is one table, of one region: the one that is written
  * @single: the buffer is one block that a single range may hold
  * @tables: a page each: entries, and behind the END entry, where the unit does not read, the number
@@ -50,6 +52,8 @@ struct pt_topa {
 	u64 *irq;
 	u64 to;
 	u64 irq_at;
+	u64 *telltale;
+	u64 watched;
 	bool single_entry;
 	bool single;
 	u64 *tables[];
@@ -70,6 +74,19 @@ struct pt_output pt_topa_single(const struct auxpmu_buffer *buffer, u64 position
 
 /* Stop at the end of the region that ends at @window->to, interrupt at that which does at irq. */
 void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window);
+
+/*
+ * Memory is to tell when the unit has passed @window->irq, or is @early bytes before it.  The bytes
+ * that will tell become zeros; they are the unit's to write.
+ */
+void pt_topa_watch(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window,
+		   u32 early);
+
+/*
+ * It has, as far as memory tells: the unit gathers bytes before it writes them.  A user who writes
+ * to the buffer meanwhile has his own trace handed over early.
+ */
+bool pt_topa_passed(const struct auxpmu_buffer *buffer);
 
 /* What the registers say about a buffer that is not a single range; @begun: the region begun in. */
 struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_output output,

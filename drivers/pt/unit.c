@@ -231,6 +231,7 @@ int pt_unit_arm(struct auxpmu_session *session)
 		ret = set_ranges(unit, aux);
 	ret = ret ?: set_output(unit, session);
 	pt_topa_mark(session->buffer, &session->window);
+	pt_topa_watch(session->buffer, &session->window, session->rules.early);
 	ret = ret ?: clear_status(unit);
 	ret = ret ?: forget_interrupt(unit, &session->window);
 	unit->known = !ret;
@@ -249,21 +250,20 @@ void pt_unit_disarm(struct auxpmu_session *session)
 	wmb();
 }
 
-void pt_unit_latch(struct pt_unit *unit)
+/* Off first: then nothing is left that could set the bit again. */
+void pt_unit_serve(struct pt_unit *unit)
 {
 	write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
 	WRITE_ONCE(unit->latched, true);
+	acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
+	unit->interrupted = true;
+	auxpmu_interrupt(unit->session->pmu);
 }
 
 /* Has the unit interrupted since it was armed, whoever knows of it yet? */
 static bool interrupted(const struct pt_unit *unit)
 {
-	u64 status;
-
-	if (unit->interrupted)
-		return true;
-	rdmsrq(MSR_CORE_PERF_GLOBAL_STATUS, status);
-	return status & GLOBAL_STATUS_TRACE_TOPAPMI;
+	return unit->interrupted || pt_unit_status();
 }
 
 /*
@@ -338,27 +338,6 @@ void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *po
 void pt_unit_forget(struct auxpmu_session *session)
 {
 	this_cpu_write(pt_units.known, false);
-}
-
-bool pt_unit_needs_attention(struct pt_unit *unit)
-{
-	const struct auxpmu_session *session = unit->session;
-	const struct auxpmu_window *window = &session->window;
-	u64 status, bytes;
-
-	if (window->irq == AUXPMU_NO_LIMIT)
-		return false;
-	/* Where output is can be read only while the unit is off. */
-	pt_unit_latch(unit);
-	rdmsrq(MSR_IA32_RTIT_STATUS, status);
-	if (status & RTIT_STATUS_ERROR)
-		return true;
-	read_output(unit, session);
-	bytes = reached(unit, session);
-	if (unit->at.full || bytes + session->rules.early >= window->irq - window->from)
-		return true;
-	/* One that does not come on again is not to be silent about it. */
-	return switch_on(unit);
 }
 
 void pt_unit_kill(void)

@@ -6,12 +6,17 @@
 #ifndef AUXPMU_PT_UNIT_H
 #define AUXPMU_PT_UNIT_H
 
+#include <linux/compiler.h>
 #include <linux/percpu.h>
 #include <linux/sysfs.h>
 #include <linux/types.h>
 
+#include <asm/msr.h>
+#include <asm/perf_event.h>
+
 #include "auxpmu.h"
 #include "caps.h"
+#include "compat.h"
 #include "topa.h"
 
 /* Everything a unit has, as somebody else left it. */
@@ -38,8 +43,7 @@ struct pt_errors {
  * @claimed: it is ours
  * @on: it may be writing
  * @latched: it was switched off by one of the NMI handlers
- * @interrupted: since it was armed, and the first of them has seen it
- * @pmi: the second one has still to serve that
+ * @interrupted: since it was armed, and one of them has seen it
  * @known: the registers hold what the members below say
  * @cut: trace is missing: what follows begins with a PSB
  * @ctl: IA32_RTIT_CTL of the event, without TraceEn
@@ -58,7 +62,6 @@ struct pt_unit {
 	bool on;
 	bool latched;
 	bool interrupted;
-	bool pmi;
 	bool known;
 	bool cut;
 	u64 ctl;
@@ -81,14 +84,27 @@ void pt_unit_disarm(struct auxpmu_session *session);
 void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position);
 void pt_unit_forget(struct auxpmu_session *session);
 
-/* Switches the unit off; whoever disarms it then finds it so. */
-void pt_unit_latch(struct pt_unit *unit);
+/* Is it on, so that it may interrupt? */
+static inline bool pt_unit_may_interrupt(const struct pt_unit *unit)
+{
+	return READ_ONCE(unit->on) && !READ_ONCE(unit->latched) &&
+	       unit->session->window.irq != AUXPMU_NO_LIMIT;
+}
+
+/* By IA32_PERF_GLOBAL_STATUS: has a unit interrupted? */
+static inline bool pt_unit_status(void)
+{
+	u64 status;
+
+	rdmsrq(MSR_CORE_PERF_GLOBAL_STATUS, status);
+	return status & GLOBAL_STATUS_TRACE_TOPAPMI;
+}
 
 /*
- * While it is on: has it passed its interrupt, or come to a stop?  Then it is latched; else it goes
- * on.
+ * In NMI, of a unit that has interrupted: switches it off, so that whoever disarms it finds it so,
+ * acknowledges, hands over, and has it armed anew.
  */
-bool pt_unit_needs_attention(struct pt_unit *unit);
+void pt_unit_serve(struct pt_unit *unit);
 
 /*
  * The claim: saves the registers, which takes that the unit traces for nobody; puts them back, with

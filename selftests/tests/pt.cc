@@ -1,12 +1,96 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The Intel PT backend: what is particular to its output.  Run with --pmu auxpmu_pt; everywhere else all of it is skipped. */
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 
+#include "../hwsim/x86/accesses.h"
 #include "fixture.h"
 #include "hardware.h"
+#include "knob.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
+using hwsim::x86::Accesses;
+
+namespace
+{
+
+/* A line of /proc/interrupts, of CPU 0. */
+std::uint64_t interrupts(const std::string &name)
+{
+	std::ifstream file("/proc/interrupts");
+	std::string line, word;
+	std::uint64_t count = 0;
+
+	while (std::getline(file, line)) {
+		std::istringstream words(line);
+		if (words >> word >> count && word == name + ":")
+			return count;
+	}
+	throw std::runtime_error("/proc/interrupts has no " + name);
+}
+
+/* A counter that interrupts, and nobody wants to know. */
+Event sampler(std::uint64_t period, bool kernel)
+{
+	perf_event_attr attr{};
+
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.sample_period = period;
+	attr.exclude_kernel = !kernel;
+	attr.disabled = 1;
+	return Event::open(attr, Target::on_cpu(0)).value();
+}
+
+/* Samplers that come as they are told. */
+struct NoThrottling {
+	Knob rate{"/proc/sys/kernel/perf_event_max_sample_rate", "100000"};
+	Knob share{"/proc/sys/kernel/perf_cpu_time_max_percent", "0"};
+};
+
+/* Of somebody who reads all that is handed over, as soon as it is: AUX records, and how many of them tell of a loss. */
+struct Kept {
+	std::uint64_t records = 0, lossy = 0;
+};
+Kept keep_up(const std::string &name, std::uint64_t bytes, std::uint32_t watermark, std::uint64_t records)
+{
+	perf_event_attr attr = Pmu::find(name).value().attr();
+	Kept kept;
+
+	attr.exclude_kernel = 1;
+	attr.aux_watermark = watermark;
+	Event event = Event::open(attr, Target::on_cpu(0)).value();
+	DataRing data = DataRing::map(event, 64 * KiB).value();
+	AuxRing aux = AuxRing::map(data, event, bytes, AuxMode::full_trace).value();
+	event.enable().value();
+	while (kept.records < records) {
+		bool off = false;
+
+		/* Less than a page. */
+		churn(300);
+		data.drain([&](const RecordView &view) {
+			if (view.header.type != PERF_RECORD_AUX)
+				return;
+			const auto record = std::get<AuxRecord>(decode(view, attr));
+			kept.records++;
+			kept.lossy += record.truncated() || record.partial();
+			off |= record.truncated();
+		});
+		aux.consume(aux.readable().size());
+		if (off)
+			event.restart().value();
+	}
+	return kept;
+}
+
+} // namespace
 
 TEST_CASE("Whoever gives back room for a region end gets trace, and nobody waits for it in vain", "[pt][regions]")
 {
@@ -91,4 +175,116 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 		} while (position < 2 * setup.aux_bytes);
 		CHECK(statistics()["wraps"] - wraps == position / setup.aux_bytes);
 	}
+}
+
+TEST_CASE("Who keeps up loses nothing, at any watermark that leaves two regions behind it", "[pt][regions]")
+{
+	need("auxpmu_pt");
+	pin(0);
+	for (std::uint64_t size : {16 * KiB, 64 * KiB, 256 * KiB}) {
+		const std::uint64_t granule = std::max(4 * KiB, size / 16);
+		/* 0 is the kernel's choice: half of the buffer. */
+		for (std::uint64_t watermark : {std::uint64_t{0}, granule, size - 2 * granule}) {
+			INFO("buffer of " << size << ", watermark " << watermark);
+			CHECK(keep_up("auxpmu_pt", size, watermark, 40).lossy == 0);
+		}
+	}
+	wait_until_free();
+	if (!Pmu::find("intel_pt"))
+		return;
+	const Kept theirs = keep_up("intel_pt", 64 * KiB, 0, 40);
+	std::printf("# the kernel's own driver: %llu of %llu windows of half a buffer lost trace\n",
+		static_cast<unsigned long long>(theirs.lossy), static_cast<unsigned long long>(theirs.records));
+}
+
+TEST_CASE("An NMI that is somebody else's reads one register, and leaves the unit on", "[pt][nmi]")
+{
+	need("auxpmu_pt");
+	pin(0);
+	if (!Accesses::so_far())
+		SKIP("accesses of registers are counted by the virtual hardware only");
+	NoThrottling everywhere;
+	Tracer tracer(on_cpu(0, 16 * MiB));
+	Event counter = sampler(20'000, false);
+	/* What many NMIs cost, each: accesses of registers, in tenths. */
+	const auto cost = [&](std::uint32_t *switches) {
+		const std::uint64_t nmis = interrupts("NMI");
+		counter.enable().value();
+		const Accesses before = *Accesses::so_far();
+		churn(200'000);
+		const Accesses made = *Accesses::so_far() - before;
+		counter.disable().value();
+		const std::uint64_t came = interrupts("NMI") - nmis;
+		REQUIRE(came > 50);
+		*switches = made.switches;
+		return static_cast<double>(made.reads + made.writes) / static_cast<double>(came);
+	};
+	std::uint32_t without, with;
+	const double alone = cost(&without);
+	tracer.enable();
+	churn(100);
+	const std::uint64_t turns = statistics()["interrupts"];
+	const double beside = cost(&with);
+	tracer.disable();
+	std::printf("# accesses of registers for an NMI: %.2f, beside a full trace %.2f\n", alone, beside);
+	REQUIRE(statistics()["interrupts"] == turns);
+	CHECK(without == 0);
+	CHECK(with == 0);
+	/* A tick of the clock may come in between. */
+	CHECK(beside < alone + 1.1);
+}
+
+TEST_CASE("An interrupt that falls due while an NMI is handled is served all the same", "[pt][nmi]")
+{
+	need("auxpmu_pt");
+	pin(0);
+	/*
+	 * The kernel is traced, and in an NMI writes trace: now and then it fills the only region there is. Then the unit stands,
+	 * and nobody would come.
+	 */
+	NoThrottling everywhere;
+	Setup setup = on_cpu(0, 4 * KiB);
+	setup.exclude_kernel = false;
+	Tracer tracer(setup);
+	Event counter = sampler(5'000, true);
+
+	tracer.enable();
+	counter.enable().value();
+	for (int round = 0; round < 300; round++) {
+		INFO("round " << round);
+		fill(tracer, 4 * KiB);
+		tracer.drain();
+		if (tracer.off())
+			tracer.event.restart().value();
+	}
+	counter.disable().value();
+}
+
+TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[pt][nmi]")
+{
+	need("auxpmu_pt");
+	pin(0);
+	Setup setup = on_cpu(0, 256 * KiB);
+	setup.watermark = 16 * KiB;
+	Tracer tracer(setup);
+	KernelLog log;
+	/* Some kernels do not show what they have not counted themselves. */
+	Event counter = sampler(20'000, false);
+	counter.enable().value();
+	churn(10'000);
+	counter.disable().value();
+	const std::uint64_t turns = statistics()["interrupts"];
+	const std::uint64_t nmis = interrupts("NMI"), counted = interrupts("PMI");
+
+	tracer.enable();
+	for (int round = 0; round < 40; round++) {
+		fill(tracer, 16 * KiB);
+		tracer.drain();
+	}
+	tracer.disable();
+	const std::uint64_t came = interrupts("NMI") - nmis;
+	CHECK(statistics()["interrupts"] - turns >= 40);
+	CHECK(came >= 40);
+	CHECK(interrupts("PMI") - counted == came);
+	CHECK_FALSE(log.says("NMI received for unknown reason"));
 }
