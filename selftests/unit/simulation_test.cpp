@@ -228,8 +228,8 @@ private:
 // Pages of a buffer in blocks as large as they get, in two halves, in single pages, or mixed.
 std::vector<Layout> layouts_of(unsigned order, Random &random)
 {
-	std::vector<Layout> layouts = {{12, {order}}, {12, {order - 1, order - 1}},
-		{12, std::vector<unsigned>(std::size_t{1} << order, 0)}};
+	std::vector<Layout> layouts = {
+		{12, {order}}, {12, {order - 1, order - 1}}, {12, std::vector<unsigned>(std::size_t{1} << order, 0)}};
 	for (int i = 0; i < 3; i++)
 		layouts.push_back(random_layout(random, 12, std::uint64_t{1} << order, order));
 	return layouts;
@@ -311,7 +311,8 @@ TEST_CASE("a flight recorder holds the newest bytes, all of them, whenever one l
 	}
 }
 
-TEST_CASE("who reads when woken loses nothing at any watermark that leaves three regions behind it, in 10 000 windows each")
+TEST_CASE("who reads when woken loses nothing at any watermark that leaves three regions behind it, in 10 000 windows "
+	  "each")
 {
 	constexpr std::uint64_t page = 4096;
 	Random random(9);
@@ -320,9 +321,11 @@ TEST_CASE("who reads when woken loses nothing at any watermark that leaves three
 		const auto size = page << order, granule = std::max(page, size / 16);
 		for (const auto &layout : layouts_of(order, random))
 			for (auto most = granule; most + 3 * granule <= size; most += 4 * granule)
-				for (const auto watermark : {most, most - pick(random, 1, granule - 1), size - 3 * granule}) {
+				for (const auto watermark :
+					{most, most - pick(random, 1, granule - 1), size - 3 * granule}) {
 					INFO(layout.text() << " watermark " << watermark);
-					REQUIRE(Follower(layout, granule, watermark, page - 1).stops(10000, random) == 0);
+					REQUIRE(Follower(layout, granule, watermark, page - 1).stops(10000, random) ==
+						0);
 					++runs;
 				}
 	}
@@ -330,7 +333,8 @@ TEST_CASE("who reads when woken loses nothing at any watermark that leaves three
 	CHECK(runs > 500);
 }
 
-TEST_CASE("who reads when woken loses nothing at a whole number of regions that leaves two behind it, half a buffer among them")
+TEST_CASE("who reads when woken loses nothing at a whole number of regions that leaves two behind it, half a buffer "
+	  "among them")
 {
 	Random random(11);
 	for (unsigned order = 2; order <= 12; ++order) {
@@ -348,7 +352,8 @@ TEST_CASE("a watermark that leaves less than two regions is too late: the unit s
 	// There the unit is told the end of its last region before the consumer has been woken at all.
 	Random random(10);
 	for (unsigned order : {1U, 4U, 8U}) {
-		const std::uint64_t size = std::uint64_t{4096} << order, granule = std::max<std::uint64_t>(4096, size / 16);
+		const std::uint64_t size = std::uint64_t{4096} << order,
+				    granule = std::max<std::uint64_t>(4096, size / 16);
 		Follower follower({12, {order}}, granule, size - granule, 0);
 		CHECK(follower.stops(1000, random) > 0);
 	}
