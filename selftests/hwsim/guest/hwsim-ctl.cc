@@ -2,7 +2,7 @@
 /*
  * Gives the virtual hardware a command, from inside the guest; any user may.
  *
- *   hwsim-ctl fault overflow:8000      hwsim-ctl fault overflow:0      hwsim-ctl log NAME
+ *   hwsim-ctl fault overflow:8000      hwsim-ctl fault overflow:0      hwsim-ctl log NAME      hwsim-ctl lose reset at 0x1b
  *
  * Exit status 0: done; 1: refused; 4: this machine is not the virtual hardware.
  */

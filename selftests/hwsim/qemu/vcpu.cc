@@ -96,9 +96,28 @@ void Vcpu::take_over()
 		stores_branches = false;
 		watch(0);
 	}
+	if (settings.losses != before.losses) {
+		to_lose = settings.loss.to != x86::Loss::To::nothing;
+		if (to_lose && !settings.loss.at)
+			lose();
+	}
 	if (settings.faults.spurious_pmi != before.faults.spurious_pmi)
 		spurious_at = totals[0].instructions + totals[1].instructions + settings.faults.spurious_pmi;
 	rearm();
+	review_needs();
+}
+
+void Vcpu::lose()
+{
+	const bool was = pt.enabled(), was_on = pt.is_on(3);
+	to_lose = false;
+	pt.lose(settings.loss);
+	if (was)
+		truth.write(unknown, 0);
+	bts.lose(settings.loss);
+	stores_branches = false;
+	count_traced(was_on);
+	watch(0);
 	review_needs();
 }
 
@@ -600,6 +619,8 @@ void Vcpu::wrmsr(const Site &site)
 	const std::uint64_t value = static_cast<std::uint32_t>(registers[Reg::rax]) | registers[Reg::rdx] << 32;
 	if (msr == msr_tsc_aux)
 		tsc_aux = value;
+	if (to_lose && msr == settings.loss.at)
+		lose();
 	if (settings.faults.gp && msr == settings.faults.gp)
 		return fault();
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {

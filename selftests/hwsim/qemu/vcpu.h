@@ -181,6 +181,7 @@ private:
 	void tell_accesses(const Site &site);
 	void lidt(const Site &site);
 	void take_over();
+	void lose();
 	bool open_logs();
 	std::string log_path(const std::string &prefix, const char *kind) const;
 	void count_traced(bool was_on);
@@ -234,6 +235,8 @@ private:
 	std::uint64_t traced = 0, traced_from = 0;
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
 	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
+
+	bool to_lose = false; /* a loss that was announced has still to come */
 
 	/* Faults: totals of instructions at which something is due. */
 	std::uint64_t late_at = 0;

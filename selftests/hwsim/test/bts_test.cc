@@ -104,3 +104,17 @@ TEST_CASE("an area that is not mapped loses the record and nothing else")
 	CHECK(m.bts.write_faults(Bts::ds_area, 0x8000'0000'0000'0000));
 	CHECK_FALSE(m.bts.write_faults(Bts::ds_area, 0xffff'fe00'0000'0000));
 }
+
+TEST_CASE("registers that are lost store nothing; another owner leaves how it stored, and the DS area")
+{
+	for (const auto to : {hwsim::x86::Loss::To::reset, hwsim::x86::Loss::To::other}) {
+		const bool reset = to == hwsim::x86::Loss::To::reset;
+		Machine m(4, 4);
+		m.start(Bts::btint);
+		m.bts.lose({.to = to});
+		CHECK_FALSE(m.bts.watches(3));
+		CHECK_FALSE(m.bts.watches(0));
+		CHECK(m.bts.read(Bts::debugctl) == (reset ? 0 : Bts::lbr | Bts::btint | Bts::off_user));
+		CHECK(m.bts.read(Bts::ds_area) == (reset ? 0 : area));
+	}
+}

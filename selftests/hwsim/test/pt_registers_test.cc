@@ -109,6 +109,30 @@ TEST_CASE("addresses are checked")
 	CHECK(of("broadwell").write_faults(msr::addr0_a, 0));
 }
 
+TEST_CASE("another owner leaves values of its own in every register that there is, and TraceEn clear")
+{
+	for (const Profile &profile : profiles()) {
+		PtRegisters registers(profile.pt);
+		INFO(std::string(profile.name));
+		registers.write(msr::ctl, run);
+		registers.leave(0x5000);
+		CHECK(registers.read(msr::output_base) == 0x5000);
+		CHECK(registers.read(msr::status) & status::stopped);
+		for (std::uint32_t msr = msr::output_base; msr <= msr::addr3_b; msr++) {
+			if (!PtRegisters::owns(msr) || registers.read_faults(msr))
+				continue;
+			INFO("register " << std::hex << msr);
+			CHECK(registers.read(msr) != 0);
+			/* Whoever saved it can put it back. */
+			CHECK_FALSE(registers.write_faults(msr, registers.read(msr)));
+		}
+		CHECK_FALSE(registers.read(msr::ctl) & ctl::trace_en);
+		registers.reset();
+		CHECK(registers.read(msr::output_base) == 0);
+		CHECK(registers.read(msr::addr0_a) == 0);
+	}
+}
+
 TEST_CASE("registers read as they were written, but for what is fixed")
 {
 	PtRegisters registers = of("skylake");

@@ -388,6 +388,34 @@ TEST_CASE("an operational error on demand comes once")
 	CHECK(m.unit.read(msr::status) & status::error);
 }
 
+TEST_CASE("registers that are lost end the trace, and what is traced then goes where they point")
+{
+	constexpr std::uint64_t others_table = 0x3000, others_data = data + 0x8000;
+	for (const Loss::To to : {Loss::To::reset, Loss::To::other}) {
+		Machine m;
+		m.memory.store(others_table, others_data | 0 << 6);
+		m.memory.store(others_table + 8, others_data | 0 << 6);
+		m.memory.store(others_table + 16, others_table | TopaEntry::end);
+		m.start(ctl::user);
+		m.unit.arrive(user(0x401000));
+		m.unit.lose({.to = to, .base = others_table});
+		CHECK_FALSE(m.unit.enabled());
+		CHECK_FALSE(m.unit.is_switched_on());
+		CHECK(m.losses == 1);
+		CHECK(m.unit.read(msr::output_base) == (to == Loss::To::reset ? 0 : others_table));
+		/* Whoever does not put back what was lost traces on there. */
+		m.unit.write(msr::status, 0);
+		m.start(ctl::user);
+		m.unit.arrive(user(0x401000));
+		m.unit.write(msr::ctl, 0);
+		std::uint64_t first = 0;
+		m.memory.load(data, first);
+		CHECK(first == 0);
+		m.memory.load(others_data + 0x40, first);
+		CHECK((first != 0) == (to == Loss::To::other));
+	}
+}
+
 TEST_CASE("a reset clears the registers and ends the trace")
 {
 	Machine m;

@@ -46,6 +46,14 @@ void Bts::write(std::uint32_t msr, std::uint64_t value)
 	/* Nothing that we have can be switched by IA32_MISC_ENABLE. */
 }
 
+void Bts::lose(const Loss &loss)
+{
+	if (loss.to == Loss::To::other)
+		control = lbr | btint | off_user;
+	else
+		reset();
+}
+
 /* The DS area has to be at a canonical address (SDM volume 4). */
 bool Bts::write_faults(std::uint32_t msr, std::uint64_t value) const
 {

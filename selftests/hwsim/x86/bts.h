@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "../base/memory.h"
+#include "loss.h"
 
 namespace hwsim::x86
 {
@@ -27,6 +28,8 @@ public:
 	explicit Bts(GuestMemory &to) : memory(to) {}
 
 	void reset() { control = area = 0; }
+	/* Its registers are lost; another owner leaves the bits that say how to store, and not the DS area, which is the kernel's. */
+	void lose(const Loss &loss);
 	static bool owns(std::uint32_t msr) { return msr == debugctl || msr == ds_area || msr == misc_enable; }
 	std::uint64_t read(std::uint32_t msr) const;
 	void write(std::uint32_t msr, std::uint64_t value);
@@ -51,7 +54,8 @@ public:
 
 	static constexpr std::uint32_t misc_enable = 0x1a0, debugctl = 0x1d9, ds_area = 0x600;
 	/* Bits of IA32_DEBUGCTL */
-	static constexpr std::uint64_t tr = 1 << 6, bts = 1 << 7, btint = 1 << 8, off_os = 1 << 9, off_user = 1 << 10;
+	static constexpr std::uint64_t lbr = 1 << 0, tr = 1 << 6, bts = 1 << 7, btint = 1 << 8, off_os = 1 << 9,
+				       off_user = 1 << 10;
 
 private:
 	/* The first fields of the DS area, 64 bits each. */

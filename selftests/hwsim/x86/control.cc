@@ -29,6 +29,10 @@ bool Control::command(std::string_view text)
 			return false;
 	} else if (verb == "log" && harmless(object)) {
 		now.log = object;
+	} else if (verb == "lose") {
+		if (!now.loss.set(object))
+			return false;
+		now.losses++;
 	} else {
 		return false;
 	}

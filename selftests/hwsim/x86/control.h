@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "faults.h"
+#include "loss.h"
 
 namespace hwsim::x86
 {
@@ -21,6 +22,9 @@ struct Settings {
 	/* Stands between the prefix and the vCPU in the names of truth logs and raw traces; none if empty. */
 	std::string log;
 	unsigned resets = 0;
+	/* What registers are to be lost, and how often that was said. */
+	Loss loss;
+	unsigned losses = 0;
 };
 
 class Control
@@ -29,7 +33,7 @@ public:
 	static constexpr std::string_view no_log = "-";
 	/*
 	 * "fault NAME:NUMBER", 0 is off; "log NAME": truth and raw trace of what comes go to files of this name, or with no_log
-	 * nowhere. False if it is none of these.
+	 * nowhere; "lose ...", see Loss. False if it is none of these.
 	 */
 	bool command(std::string_view text);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "faults.h"
 
-#include <cstdlib>
-#include <string>
+#include "number.h"
 
 namespace hwsim::x86
 {
@@ -33,14 +32,12 @@ bool Faults::set(std::string_view text)
 	const auto colon = text.find(':');
 	if (colon == text.npos)
 		return false;
-	const std::string number(text.substr(colon + 1));
-	char *end = nullptr;
-	const std::uint64_t value = std::strtoull(number.c_str(), &end, 0);
-	if (number.empty() || *end)
+	const auto value = number(text.substr(colon + 1));
+	if (!value)
 		return false;
 	for (const Name &one : all)
 		if (one.name == text.substr(0, colon)) {
-			this->*one.field = value;
+			this->*one.field = *value;
 			return true;
 		}
 	return false;

@@ -49,6 +49,17 @@ void PtRegisters::reset()
 	address = {};
 }
 
+void PtRegisters::leave(std::uint64_t base)
+{
+	output = {base, std::uint64_t{0x40} << 32 | 1 << 7 | 0x7f};
+	ctl = (ctl::topa | ctl::branch_en | ctl::user) & ctl_valid;
+	status = status::stopped;
+	byte_count = 0x123;
+	cr3_match = capabilities.cr3_filtering ? 0x7000 : 0;
+	for (unsigned n = 0; n < 2u * capabilities.address_ranges; n++)
+		address[n] = 0x10'0000 + 0x1000 * n;
+}
+
 bool PtRegisters::exists(std::uint32_t msr) const
 {
 	switch (msr) {

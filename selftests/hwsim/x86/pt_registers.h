@@ -28,6 +28,8 @@ public:
 		       (msr >= msr::ctl && msr <= msr::cr3_match) || (msr >= msr::addr0_a && msr <= msr::addr3_b);
 	}
 	void reset();
+	/* As another owner leaves them, whose output went there: no register as the last one had it, TraceEn clear. */
+	void leave(std::uint64_t base);
 	/* Would RDMSR, or WRMSR of this value, be a general protection fault? */
 	bool read_faults(std::uint32_t msr) const;
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;

@@ -24,6 +24,18 @@ void PtUnit::reset()
 		registers.ctl = ctl::trace_en | ctl::topa;
 }
 
+void PtUnit::lose(const Loss &loss)
+{
+	if (packet_en)
+		processor.lost();
+	if (loss.to == Loss::To::other)
+		registers.leave(loss.base);
+	else
+		registers.reset();
+	stream.taken();
+	packet_en = false;
+}
+
 void PtUnit::set_faults(const Faults &now)
 {
 	const std::uint64_t bytes = counts.bytes + stream.pending().size();

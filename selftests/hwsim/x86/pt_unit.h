@@ -13,6 +13,7 @@
 #include "../base/memory.h"
 #include "clock.h"
 #include "faults.h"
+#include "loss.h"
 #include "profile.h"
 #include "pt_output.h"
 #include "pt_registers.h"
@@ -67,6 +68,8 @@ public:
 
 	/* SDM, "Processor state following reset": all zero. What has not got to memory by then never does. */
 	void reset();
+	/* Its registers are lost, and what had not got to memory with them. */
+	void lose(const Loss &loss);
 	/* From now on; in_use matters when the machine begins only. */
 	void set_faults(const Faults &now);
 
