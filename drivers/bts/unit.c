@@ -275,6 +275,7 @@ int bts_unit_take(const char **why)
 	ret = take_area(unit, why);
 	if (ret)
 		return ret;
+	unit->others_ctl = ctl & OURS;
 	unit->saved = (struct bts_fields){
 		.base = unit->area->bts_buffer_base,
 		.index = unit->area->bts_index,
@@ -290,7 +291,7 @@ void bts_unit_give(void)
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 
 	unit->claimed = false;
-	set_switches(unit, 0);
+	set_switches(unit, unit->others_ctl);
 	set_fields(unit->area, &unit->saved);
 	if (unit->own_area)
 		write_msr(unit, MSR_IA32_DS_AREA, 0);

@@ -45,6 +45,7 @@ struct bts_errors {
  * @level: bits of IA32_DEBUGCTL: the levels that are not recorded
  * @window: where records of the window go, in memory
  * @first_lap: of its end this lap has not written yet, see unit.c
+ * @others_ctl: what of IA32_DEBUGCTL says how to store, as somebody left it before it was claimed
  * @errors: counted since the module was loaded
  * @saved: what the fields were before they were claimed
  */
@@ -60,6 +61,7 @@ struct bts_unit {
 	struct debug_store *area;
 	u64 level;
 	u64 window;
+	u64 others_ctl;
 	struct bts_errors errors;
 	struct bts_fields saved;
 };
