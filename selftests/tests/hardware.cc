@@ -22,6 +22,7 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "registers.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -40,54 +41,6 @@ unsigned second(unsigned n)
 unsigned third(unsigned n)
 {
 	return n >> 1;
-}
-
-/* The registers of trace units: IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA. */
-struct Registers {
-	static constexpr std::array<unsigned, 11> numbers = {
-		0x1d9, 0x560, 0x561, 0x570, 0x571, 0x572, 0x580, 0x581, 0x582, 0x583, 0x600};
-
-	static std::optional<Registers> read(int cpu)
-	{
-		UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDONLY | O_CLOEXEC));
-		Registers all;
-
-		if (!file)
-			return {};
-		for (std::size_t n = 0; n < numbers.size(); n++)
-			/* One that does not exist is 0 each time. */
-			if (::pread(file.get(), &all.values[n], 8, numbers[n]) != 8)
-				all.values[n] = 0;
-		return all;
-	}
-	bool operator==(const Registers &) const = default;
-
-	std::array<std::uint64_t, numbers.size()> values{};
-};
-
-/* TR and BTS, or TraceEn. */
-bool is_on(int cpu)
-{
-	auto registers = Registers::read(cpu);
-
-	if (!registers)
-		SKIP("registers cannot be read: modprobe msr");
-	return (registers->values[0] & 0xc0) == 0xc0 || (registers->values[3] & 1);
-}
-
-std::string text(const std::optional<Registers> &registers)
-{
-	std::string all;
-
-	if (!registers)
-		return "none";
-	for (std::size_t n = 0; n < Registers::numbers.size(); n++) {
-		char one[64];
-		std::snprintf(one, sizeof(one), " %x=%llx", Registers::numbers[n],
-			static_cast<unsigned long long>(registers->values[n]));
-		all += one;
-	}
-	return all;
 }
 
 /* An event of the kernel's own driver, opened by the test that is not to disturb it. */
@@ -248,8 +201,6 @@ TEST_CASE("The registers are given back as they were, also after a tracer was ki
 			pin(cpu);
 			Setup setup = on_cpu(cpu, 16 * KiB);
 			Tracer tracer(setup);
-			if (pmu().has_field("cyc"))
-				tracer.event.set_filter("filter 0xffffffff81000000/0x1000").value();
 			tracer.enable();
 			for (;;)
 				churn(1000);
@@ -366,58 +317,6 @@ TEST_CASE("A CPU that is to go offline and does not goes on being traced, and th
 	CHECK(tracer.tally.partial > 0);
 	CHECK(::kill(child, SIGKILL) == 0);
 	CHECK(::waitpid(child, nullptr, 0) == child);
-}
-
-TEST_CASE("After a suspend the unit goes on, and the record says that something is missing", "[hardware][suspend][.]")
-{
-	need_hardware();
-	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
-	Knob level("/sys/power/pm_test", "core");
-	if (!delay || !level)
-		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
-	pin(0);
-	/* Room for all of it. */
-	Tracer tracer(on_cpu(0, 64 * MiB));
-	tracer.enable();
-	churn(100);
-	write_small_file("/sys/power/state", "mem").value();
-	/* Much more than before. */
-	churn(200'000);
-	tracer.disable();
-	tracer.drain();
-	CHECK(tracer.tally.aux_bytes > 32 * KiB);
-	CHECK(tracer.tally.partial == 1);
-	CHECK(tracer.tally.truncated == 0);
-}
-
-TEST_CASE("Whatever the unit does, every byte is accounted for and every transaction ends", "[hardware][hurt][.]")
-{
-	need_hardware();
-	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite})
-		for (int cpu = 0; cpu < cpus(); cpu++) {
-			Setup setup = on_cpu(cpu, 64 * KiB);
-			setup.mode = mode;
-			pin(cpu);
-			const auto before = statistics();
-			Tracer tracer(setup);
-			for (int round = 0; round < 4; round++) {
-				tracer.enable();
-				churn(20000);
-				if (mode == AuxMode::full_trace)
-					tracer.drain();
-				tracer.disable();
-				tracer.drain();
-			}
-			const auto delta = statistics().since(before);
-			INFO("statistics: " << delta.text());
-			CHECK(delta["begins"] == delta["ends"]);
-			CHECK(delta["overruns"] == 0);
-			CHECK(delta["produced"] + delta["padded"] ==
-				delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
-			/* What went wrong was said. */
-			CHECK(tracer.tally.partial >= delta["partials"]);
-			CHECK((delta["partials"] > 0) == (delta["gaps"] + delta["arm_failures"] > 0));
-		}
 }
 
 TEST_CASE("Traces this thread on its CPU until somebody kills it", "[hardware][forever][.]")

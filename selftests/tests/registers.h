@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The registers of Intel's trace units, read and lost. */
+#ifndef AUXPMU_TESTS_REGISTERS_H
+#define AUXPMU_TESTS_REGISTERS_H
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "../hwsim/x86/control.h"
+#include "fixture.h"
+
+namespace auxpmu::test
+{
+
+constexpr unsigned debugctl = 0x1d9, output_base = 0x560, output_mask = 0x561, rtit_ctl = 0x570, rtit_status = 0x571,
+		   cr3_match = 0x572, addr0_a = 0x580, addr0_b = 0x581, ds_area = 0x600;
+
+/* IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA of one CPU. */
+struct Registers {
+	static constexpr std::array<unsigned, 11> numbers = {debugctl, output_base, output_mask, rtit_ctl, rtit_status,
+		cr3_match, addr0_a, addr0_b, 0x582, 0x583, ds_area};
+
+	/* Nothing without the module msr. */
+	static std::optional<Registers> read(int cpu)
+	{
+		UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDONLY | O_CLOEXEC));
+		Registers all;
+
+		if (!file)
+			return {};
+		for (std::size_t n = 0; n < numbers.size(); n++)
+			/* One that does not exist is 0 each time. */
+			if (::pread(file.get(), &all.values[n], 8, numbers[n]) != 8)
+				all.values[n] = 0;
+		return all;
+	}
+	bool operator==(const Registers &) const = default;
+	std::uint64_t operator[](unsigned number) const
+	{
+		return values[static_cast<std::size_t>(std::ranges::find(numbers, number) - numbers.begin())];
+	}
+
+	std::array<std::uint64_t, numbers.size()> values{};
+};
+
+inline std::string text(const std::optional<Registers> &registers)
+{
+	std::string all;
+
+	if (!registers)
+		return "none";
+	for (std::size_t n = 0; n < Registers::numbers.size(); n++) {
+		char one[64];
+		std::snprintf(one, sizeof(one), " %x=%llx", Registers::numbers[n],
+			static_cast<unsigned long long>(registers->values[n]));
+		all += one;
+	}
+	return all;
+}
+
+inline Registers registers_of(int cpu)
+{
+	auto registers = Registers::read(cpu);
+
+	if (!registers)
+		SKIP("registers cannot be read: modprobe msr");
+	return *registers;
+}
+
+/* TR and BTS, or TraceEn. */
+inline bool is_on(int cpu)
+{
+	const Registers registers = registers_of(cpu);
+
+	return (registers[debugctl] & 0xc0) == 0xc0 || (registers[rtit_ctl] & 1);
+}
+
+/* Gives the virtual hardware a command (docs/virtual-hardware.md); skips the test where the machine is another. */
+inline void tell_hardware(const std::string &command)
+{
+	using ::hwsim::x86::Control;
+	std::uint64_t a = Control::cpuid_leaf, b = 0, c = reinterpret_cast<std::uint64_t>(command.data()),
+		      d = command.size();
+
+	asm volatile("cpuid" : "+a"(a), "+b"(b), "+c"(c), "+d"(d) : : "memory");
+	if (static_cast<std::uint32_t>(b) != Control::signature)
+		SKIP("this machine is not the virtual trace hardware");
+	INFO("command " << command);
+	REQUIRE(static_cast<std::uint32_t>(a) == 0);
+}
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_REGISTERS_H */
