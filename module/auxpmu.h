@@ -13,10 +13,12 @@
 #ifndef AUXPMU_H
 #define AUXPMU_H
 
+#include <linux/bits.h>
 #include <linux/device.h>
 #include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -31,7 +33,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	5
+#define AUXPMU_OPS_VERSION	6
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -203,15 +205,22 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 
 /**
  * struct auxpmu_position - how far the unit got since it was armed
- * @bytes: written, from the window's start on; for COPY: held in the unit's memory, in all
+ * @bytes: written, from the window's start on, rules.spare at most behind its end; for COPY: held
+ *	in the unit's memory, in all
  * @lost: bytes of trace the unit had to drop, as far as it knows; the record says PARTIAL then
  * @gap: it lost trace, and does not know how much: PARTIAL, too
+ *
+ * Zeroed before @position of the ops is called.  Numbers from AUXPMU_POSITION_MAX on, which only a
+ * difference taken the wrong way round yields, are taken for 0, with PARTIAL, and counted as
+ * overruns.
  */
 struct auxpmu_position {
 	u64 bytes;
 	u64 lost;
 	bool gap;
 };
+
+#define AUXPMU_POSITION_MAX	BIT_ULL(60)
 
 /**
  * struct auxpmu_span - a piece of the unit's own memory (COPY)
@@ -248,15 +257,20 @@ struct auxpmu_span {
  *	spin. 0 or an errno: then tracing ends with a PARTIAL record.
  * @disarm: stop the unit and return when every byte it wrote is visible in memory. Any context, as
  *	arm.
- * @position: how far it got.  Called after disarm, before the next arm; same context.
- * @spans: COPY only: where those bytes are, oldest first, at most two pieces of @position's bytes
- *	in all. Returns how many pieces. Must never name a byte the unit did not write since it was
- *	armed: that would be somebody else's trace.
+ * @position: how far it got.  Called after disarm, before the next arm; same context. Has to answer
+ *	the same when asked again.
+ * @spans: COPY only, which cannot do without: where those bytes are, oldest first, at most two
+ *	pieces of @position's bytes in all. Returns how many pieces. Must never name a byte the unit
+ *	did not write since it was armed: that would be somebody else's trace.
  * @irq_pending: did the unit pass session->window.irq already?  Called right after arm.  Optional.
  * @forget: the machine was suspended, so the unit may hold nothing of what it was told. On its CPU,
  *	IRQs off, disarmed; if it was at work, arm follows. Optional.
  * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Zeros when missing.
+ *
+ * An operation returns with IRQs and preemption as it was called.  An errno is negative; a positive
+ * number fails, too.  With paranoid=1 the framework looks at what each does, as far as that can be
+ * seen: docs/writing-a-backend.md.
  */
 struct auxpmu_ops {
 	unsigned int version;
@@ -333,8 +347,8 @@ ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, c
  * @kill: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it, IRQs
  *	off; the session may be at work.
  *
- * They are ours on all CPUs that are online while there are events, and only then; sysfs claim
- * tells.
+ * None of these may be missing.  The units are ours on all CPUs that are online while there are
+ * events, and only then; sysfs claim tells.
  */
 struct auxpmu_claim {
 	const char *rival;
@@ -347,12 +361,27 @@ struct auxpmu_claim {
 };
 
 /**
+ * enum auxpmu_yields - what an event without filters is bound to yield
+ * @AUXPMU_YIELDS_WORK: a CPU that is busy for 50 ms has trace
+ * @AUXPMU_YIELDS_START: so has a start, even when a stop comes right after it
+ * @AUXPMU_YIELDS_NOTHING: neither; for units that trace what is rare
+ */
+enum auxpmu_yields { AUXPMU_YIELDS_WORK, AUXPMU_YIELDS_START, AUXPMU_YIELDS_NOTHING };
+
+/* Characters of a PMU's name, and bytes of a unit's memory, at most. */
+#define AUXPMU_NAME_MAX		63
+#define AUXPMU_UNIT_MAX		SZ_1M
+
+/**
  * struct auxpmu_desc - a PMU as its backend describes it
- * @name: under /sys/bus/event_source/devices; not yet taken
+ * @name: under /sys/bus/event_source/devices; not yet taken. Letters, digits, _, - and ., of which
+ *	the first is a letter or digit; at most AUXPMU_NAME_MAX
  * @ops: what it does
- * @attr_groups: sysfs attributes (format, caps, ...), or NULL
+ * @attr_groups: sysfs attributes (format, caps, ...), or NULL; at most 14, each of another name. To
+ *	the group caps those of the framework are added
  * @unit_size: bytes of zeroed memory the framework keeps per CPU for the backend:
- *	auxpmu_session.unit
+ *	auxpmu_session.unit, which is NULL if this is 0; at most AUXPMU_UNIT_MAX
+ * @yields: what the contract tests may ask of it; user space finds it in sysfs caps/yields
  * @nr_addr_filters: address filters of the hardware, at most AUXPMU_FILTERS_MAX; 0 if none
  * @filters_stop: they can also stop the trace
  * @limits: of the hardware's buffers
@@ -368,6 +397,7 @@ struct auxpmu_desc {
 	const struct auxpmu_ops *ops;
 	const struct attribute_group **attr_groups;
 	size_t unit_size;
+	enum auxpmu_yields yields;
 	unsigned int nr_addr_filters;
 	bool filters_stop;
 	struct auxpmu_limits limits;
@@ -399,10 +429,12 @@ struct auxpmu_desc {
  * @foreign: refused: another PMU's AUX buffer
  * @unsuited: refused: our buffer, wrong for the event
  * @arm_failures: the backend could not arm
- * @overruns: the unit wrote past its window: a bug
+ * @overruns: the unit wrote past its window, or its position cannot be: a bug
  * @busy: refused: the unit traces for another event
  * @samples: PERF_SAMPLE_AUX written
  * @sample_no_trace: of those, all zeros: nothing was being traced, or the session was at work
+ * @contract_violations: times the backend did what this header rules out, each told in the log;
+ *	with paranoid=1 more is seen
  *
  * Always: produced + padded == committed + lost_unit + lost_space + what is not committed yet.
  */
@@ -431,13 +463,14 @@ struct auxpmu_stats {
 	u64 busy;
 	u64 samples;
 	u64 sample_no_trace;
+	u64 contract_violations;
 };
 
 /**
  * struct auxpmu_session - the unit of one CPU, tracing for one event at a time
  * @pmu: the PMU
  * @cpu: whose unit it is
- * @unit: the backend's memory, desc->unit_size bytes
+ * @unit: the backend's memory, desc->unit_size bytes; NULL for none
  * @event: tracing for, between add and del
  * @buffer: tracing into; valid while a transaction is open, that is from arm to the end
  * @window: as last armed
@@ -484,7 +517,7 @@ static inline struct auxpmu_event *auxpmu_session_event(const struct auxpmu_sess
  * From module_init; may sleep.  When it returns, events may already be open.
  *
  * Return: the PMU, or an ERR_PTR: -EINVAL (ops incomplete or of another version, name unusable),
- * -EEXIST, -ENOMEM.
+ * -EEXIST, -ENOMEM, or what unit_init returned.  -EINVAL and -EEXIST are explained in the log.
  */
 #define auxpmu_register(desc)	__auxpmu_register(desc, THIS_MODULE)
 struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner);
@@ -523,7 +556,7 @@ int auxpmu_revoke(struct auxpmu *pmu);
  * auxpmu_interrupt() - the unit of this CPU interrupted
  * @pmu: the PMU
  *
- * IRQs off, NMI included.  Hands over what was written and arms the next window.
+ * IRQs off, on the unit's CPU, NMI included.  Hands over what was written and arms the next window.
  *
  * Return: false when the unit was not armed (a late or spurious interrupt; counted).
  */

@@ -6,6 +6,7 @@
 #include <linux/device.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
+#include <linux/stringify.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
@@ -69,6 +70,18 @@ static ssize_t max_order_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(max_order);
 
+static ssize_t yields_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	static const char *const words[] = {
+		[AUXPMU_YIELDS_WORK] = "work a busy CPU has trace after 50 ms",
+		[AUXPMU_YIELDS_START] = "start each start has trace at once",
+		[AUXPMU_YIELDS_NOTHING] = "nothing is promised",
+	};
+
+	return sysfs_emit(page, "%s\n", words[desc_of(dev)->yields]);
+}
+static DEVICE_ATTR_RO(yields);
+
 static struct attribute *framework_caps[] = {
 	&dev_attr_aux_head.attr,
 	&dev_attr_granule.attr,
@@ -76,6 +89,7 @@ static struct attribute *framework_caps[] = {
 	&dev_attr_overwrite.attr,
 	&dev_attr_pause.attr,
 	&dev_attr_sampling.attr,
+	&dev_attr_yields.attr,
 };
 
 /* The most groups a backend may have. */
@@ -92,7 +106,7 @@ static size_t count_attrs(const struct attribute_group *group)
 {
 	size_t nr = 0;
 
-	while (group && group->attrs[nr])
+	while (group && group->attrs && group->attrs[nr])
 		nr++;
 	return nr;
 }
@@ -102,6 +116,64 @@ static const struct attribute_group *find_caps(const struct attribute_group **gr
 	for (; groups && *groups; groups++)
 		if ((*groups)->name && !strcmp((*groups)->name, "caps"))
 			return *groups;
+	return NULL;
+}
+
+/* The core's own, in the folder of the PMU. */
+static const char *const core_attrs[] = {
+	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "power", "subsystem",
+	"uevent",
+};
+
+static bool has_attr(const struct attribute_group *group, const char *name)
+{
+	size_t n;
+
+	for (n = 0; n < count_attrs(group); n++)
+		if (!strcmp(group->attrs[n]->name, name))
+			return true;
+	return false;
+}
+
+static bool same_name(const struct attribute_group *a, const struct attribute_group *b)
+{
+	return a->name && b->name && !strcmp(a->name, b->name);
+}
+
+static const char *group_wrong(const struct attribute_group **groups, size_t which)
+{
+	const struct attribute_group *group = groups[which];
+	size_t n;
+
+	for (n = 0; n < which; n++)
+		if (same_name(groups[n], group))
+			return "two of its attribute groups have the same name";
+	if (group->name)
+		return NULL;
+	for (n = 0; n < ARRAY_SIZE(core_attrs); n++)
+		if (has_attr(group, core_attrs[n]))
+			return "an attribute without a group has a name that the core uses";
+	return NULL;
+}
+
+const char *auxpmu_caps_wrong(const struct auxpmu_desc *desc)
+{
+	const struct attribute_group *more = find_caps(desc->attr_groups);
+	const char *wrong;
+	size_t n;
+
+	for (n = 0; desc->attr_groups && desc->attr_groups[n]; n++) {
+		if (n == GROUPS)
+			return "it has more than " __stringify(GROUPS) " attribute groups";
+		wrong = group_wrong(desc->attr_groups, n);
+		if (wrong)
+			return wrong;
+	}
+	for (n = 0; n < ARRAY_SIZE(framework_caps); n++)
+		if (has_attr(more, framework_caps[n]->name))
+			return "an attribute of its group caps is there already";
+	if (more && more->is_visible)
+		return "its group caps has is_visible, which nobody calls: leave attributes out";
 	return NULL;
 }
 
@@ -126,11 +198,8 @@ const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc
 	if (desc->claim)
 		all->groups[nr++] = &auxpmu_claim_group;
 	for (; backend && *backend; backend++) {
-		if (*backend == more)
-			continue;
-		if (WARN_ON_ONCE(nr > GROUPS + 1))
-			break;
-		all->groups[nr++] = *backend;
+		if (*backend != more)
+			all->groups[nr++] = *backend;
 	}
 	return all->groups;
 }

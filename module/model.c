@@ -165,10 +165,10 @@ static const char *name_wrong(const char *name)
 {
 	const char *c;
 
-	if (!isalpha(name[0]))
+	if (!isascii(name[0]) || !isalpha(name[0]))
 		return "it does not begin with a letter";
 	for (c = name; *c; c++)
-		if (!isalnum(*c) && *c != '_')
+		if (!isascii(*c) || !(isalnum(*c) || *c == '_'))
 			return "letters, digits and _ only";
 	return c - name < SYNTH_NAME_MAX ? NULL : "it is longer than 31 characters";
 }

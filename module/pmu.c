@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/log2.h>
 #include <linux/percpu.h>
@@ -16,8 +17,10 @@
 #include "caps.h"
 #include "claim.h"
 #include "compat.h"
+#include "complaint.h"
 #include "fault.h"
 #include "filter.h"
+#include "paranoid.h"
 #include "peers.h"
 #include "pmu.h"
 #include "sample.h"
@@ -47,13 +50,60 @@ static int claim(struct perf_event *event)
 	return auxpmu_peers_permit(event) ?: auxpmu_claim_get(auxpmu_of(event));
 }
 
+/* What a backend returned. The core takes what is no errno for a pointer: see ERR_PTR(). */
+static int errno_of(const struct auxpmu_desc *desc, const char *op, int ret)
+{
+	if (ret <= 0 && ret >= -MAX_ERRNO)
+		return ret;
+	pr_notice_ratelimited("%s: %s() returned %d, which is no errno; it is 0 or negative\n",
+			      desc->name, op, ret);
+	return -EINVAL;
+}
+
+static const char *needs_wrong(const struct auxpmu_needs *needs, const struct auxpmu_ops *ops)
+{
+	if ((unsigned int)needs->output > AUXPMU_COPY)
+		return "output is none of enum auxpmu_output";
+	if ((unsigned int)needs->pages > AUXPMU_PAGES_WHOLE)
+		return "pages is none of enum auxpmu_pages";
+	if (needs->output == AUXPMU_COPY && !ops->spans)
+		return "output is AUXPMU_COPY, and the ops have no spans()";
+	if (needs->output == AUXPMU_COPY && needs->map)
+		return "map is set, but a unit that copies never writes into the buffer";
+	if (needs->output != AUXPMU_SCATTER && needs->regions)
+		return "regions takes AUXPMU_SCATTER";
+	return NULL;
+}
+
+/* Are the needs that a backend's event_init() filled what can be served?  0, or an errno. */
+static int check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
+{
+	const struct auxpmu_window_rules *rules = &needs->rules;
+	const char *wrong = needs_wrong(needs, pmu->ops);
+
+	if (wrong) {
+		auxpmu_notice(pmu,
+			      "event refused: needs of the backend: %s (output %d, pages %d)",
+			      wrong, needs->output, needs->pages);
+		return -EINVAL;
+	}
+	needs->rules.contiguous = needs->output == AUXPMU_WINDOW;
+	wrong = auxpmu_window_rules_valid(rules, NULL);
+	if (!wrong)
+		return 0;
+	auxpmu_notice(pmu,
+		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, unit %u, spare %u, granule %u, early %u; a page is %lu)",
+		      wrong, rules->start_align, rules->end_align, rules->unit, rules->spare,
+		      rules->granule, rules->early, PAGE_SIZE);
+	return -EINVAL;
+}
+
 static atomic64_t serials;
 
 static int event_init(struct perf_event *event)
 {
 	struct auxpmu *pmu = auxpmu_of(event);
 	struct auxpmu_event *aux;
-	const char *wrong;
 	int ret;
 
 	if (event->attr.type != event->pmu->type)
@@ -83,16 +133,13 @@ static int event_init(struct perf_event *event)
 	aux->serial = event->parent ? auxpmu_event(event->parent)->serial :
 				      atomic64_inc_return(&serials);
 	event->pmu_private = aux;
-	ret = pmu->ops->event_init(event, aux);
+	ret = errno_of(pmu->desc, "event_init", pmu->ops->event_init(event, aux));
 	if (ret)
 		goto free;
 
-	aux->needs.rules.contiguous = aux->needs.output == AUXPMU_WINDOW;
-	wrong = auxpmu_window_rules_valid(&aux->needs.rules, NULL);
-	if (WARN_ONCE(wrong, "%s: window rules of the backend: %s\n", pmu->desc->name, wrong)) {
-		ret = -EINVAL;
+	ret = check_needs(pmu, &aux->needs);
+	if (ret)
 		goto destroy;
-	}
 	ret = claim(event);
 	if (ret)
 		goto destroy;
@@ -259,12 +306,45 @@ static const char *limits_wrong(const struct auxpmu_limits *limits)
 	return NULL;
 }
 
+static const char *name_wrong(const char *name)
+{
+	const char *c;
+
+	if (!name || !name[0])
+		return "it has no name";
+	if (!isascii(name[0]) || !isalnum(name[0]))
+		return "its name does not begin with a letter or digit";
+	for (c = name; *c; c++)
+		if (!isascii(*c) || !(isalnum(*c) || strchr("_-.", *c)))
+			return "its name has other characters than letters, digits, _, - and .";
+	if (c - name > AUXPMU_NAME_MAX)
+		return "its name has more than " __stringify(AUXPMU_NAME_MAX) " characters";
+	return NULL;
+}
+
+static const char *claim_wrong(const struct auxpmu_claim *claim)
+{
+	if (!claim->rival || !claim->handlers)
+		return "its claim has no rival or no handlers";
+	if (!claim->begin || !claim->end || !claim->take || !claim->give || !claim->kill)
+		return "its claim has not all of begin, end, take, give and kill";
+	return NULL;
+}
+
 static const char *desc_wrong(const struct auxpmu_desc *desc)
 {
 	const struct auxpmu_ops *ops = desc->ops;
 
-	if (!desc->name || !desc->name[0] || strchr(desc->name, '/'))
-		return "its name is empty or has a slash";
+	if (name_wrong(desc->name))
+		return name_wrong(desc->name);
+	if (desc->unit_size > AUXPMU_UNIT_MAX)
+		return "unit_size is above 1 MiB; allocate what is larger in unit_init";
+	if ((unsigned int)desc->yields > AUXPMU_YIELDS_NOTHING)
+		return "yields is none of enum auxpmu_yields";
+	if (desc->claim && claim_wrong(desc->claim))
+		return claim_wrong(desc->claim);
+	if (auxpmu_caps_wrong(desc))
+		return auxpmu_caps_wrong(desc);
 	if (desc->nr_addr_filters > AUXPMU_FILTERS_MAX)
 		return "it has more than " __stringify(AUXPMU_FILTERS_MAX) " address filters";
 	if (limits_wrong(&desc->limits))
@@ -280,13 +360,15 @@ static const char *desc_wrong(const struct auxpmu_desc *desc)
 
 static int unit_make(struct auxpmu_session *session)
 {
-	const struct auxpmu_desc *desc = session->pmu->desc;
+	const struct auxpmu *pmu = session->pmu;
 
-	session->unit = kzalloc_node(max_t(size_t, desc->unit_size, 1), GFP_KERNEL,
-				     cpu_to_node(session->cpu));
-	if (!session->unit)
+	session->unit = auxpmu_unit_alloc(pmu, session->cpu);
+	if (!session->unit && pmu->desc->unit_size) {
+		session->pmu = NULL;
 		return -ENOMEM;
-	return desc->ops->unit_init ? desc->ops->unit_init(session) : 0;
+	}
+	return pmu->ops->unit_init ?
+	       errno_of(pmu->desc, "unit_init", pmu->ops->unit_init(session)) : 0;
 }
 
 static int sessions_make(struct auxpmu *pmu)
@@ -311,11 +393,12 @@ static int sessions_make(struct auxpmu *pmu)
 
 static void unit_free(struct auxpmu_session *session)
 {
-	if (!session->unit)
+	/* Making the PMU did not come as far as this unit. */
+	if (!session->pmu)
 		return;
 	if (session->pmu->ops->unit_exit)
 		session->pmu->ops->unit_exit(session);
-	kfree(session->unit);
+	auxpmu_unit_free(session);
 }
 
 static void pmu_free(struct auxpmu *pmu)
@@ -325,6 +408,8 @@ static void pmu_free(struct auxpmu *pmu)
 	if (pmu->sessions)
 		for_each_possible_cpu(cpu)
 			unit_free(per_cpu_ptr(pmu->sessions, cpu));
+	auxpmu_complaints_free(pmu);
+	auxpmu_paranoid_free(pmu);
 	free_percpu(pmu->sessions);
 	kfree(pmu->pmu.attr_groups);
 	kfree(pmu);
@@ -357,7 +442,11 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	int ret = -ENOMEM;
 
 	if (wrong) {
-		pr_notice("PMU %s refused: %s\n", desc->name ?: "(unnamed)", wrong);
+		const char *name = desc->name ?: "(unnamed)";
+
+		/* Its name may be what is wrong. */
+		pr_notice("PMU %*pE refused: %s\n", (int)strnlen(name, AUXPMU_NAME_MAX), name,
+			  wrong);
 		return ERR_PTR(-EINVAL);
 	}
 	/* The core would find out, too, but with a backtrace in the log. */
@@ -369,7 +458,6 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	if (!pmu)
 		return ERR_PTR(-ENOMEM);
 	pmu->desc = desc;
-	pmu->ops = desc->ops;
 	pmu->owner = owner;
 	atomic_set(&pmu->users, AUXPMU_GONE);
 	pmu->pmu = (struct pmu){
@@ -396,7 +484,11 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 									desc->filters_stop);
 		pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
 	}
-	ret = sessions_make(pmu);
+	ret = auxpmu_paranoid_make(pmu);
+	if (!ret)
+		ret = auxpmu_complaints_make(pmu);
+	if (!ret)
+		ret = sessions_make(pmu);
 	if (ret)
 		goto free;
 	ret = auxpmu_claim_make(pmu);

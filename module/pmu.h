@@ -36,12 +36,17 @@ enum auxpmu_fault {
 	AUXPMU_FAULTS
 };
 
+struct auxpmu_complaints;
+struct auxpmu_paranoid;
+
 struct auxpmu {
 	struct pmu pmu;
 	const struct auxpmu_desc *desc;
-	const struct auxpmu_ops *ops;
+	const struct auxpmu_ops *ops;		/* the backend's, or those of paranoid.c */
 	struct module *owner;
 	struct auxpmu_session __percpu *sessions;
+	struct auxpmu_complaints __percpu *complaints;
+	struct auxpmu_paranoid *paranoid;	/* NULL if it is believed */
 	struct list_head node;			/* of suspend.c */
 	struct claim *claim;			/* NULL if it needs none */
 	struct dentry *debugfs;

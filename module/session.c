@@ -14,7 +14,9 @@
 
 #include "buffer.h"
 #include "compat.h"
+#include "complaint.h"
 #include "fault.h"
+#include "paranoid.h"
 #include "pmu.h"
 #include "session.h"
 
@@ -284,13 +286,15 @@ static bool goes_on(struct auxpmu_session *session)
 }
 
 /* The core may try again at each of its ticks: the consumer is told of the first failure only. */
-static void arm_failed(struct auxpmu_session *session)
+static void arm_failed(struct auxpmu_session *session, int ret)
 {
 	struct auxpmu_event *aux = auxpmu_session_event(session);
 
 	session->stats.arm_failures++;
-	if (!aux->arm_failed)
+	if (!aux->arm_failed) {
 		session->flags |= PERF_AUX_FLAG_PARTIAL;
+		auxpmu_complain(session->pmu, AUXPMU_ARM_FAILED, "arm", ret, 0);
+	}
 	aux->arm_failed = true;
 	end(session, 0);
 }
@@ -314,7 +318,7 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 	      -EIO : session->pmu->ops->arm(session);
 	trace_auxpmu_arm(session, ret);
 	if (ret) {
-		arm_failed(session);
+		arm_failed(session, ret);
 		return AUXPMU_FAILED;
 	}
 	auxpmu_session_event(session)->arm_failed = false;
@@ -372,6 +376,7 @@ static void drain_window(struct auxpmu_session *session, u64 bytes)
 	 */
 	if (window->to != AUXPMU_NO_LIMIT && bytes > most) {
 		session->stats.overruns++;
+		auxpmu_complain(session->pmu, AUXPMU_OVERRUN, "position", bytes, most);
 		lost_in_unit(session, bytes - most);
 		bytes = most;
 	}
@@ -457,14 +462,48 @@ static enum auxpmu_result renew(struct auxpmu_session *session)
 	return result;
 }
 
-/* Spans of the unit's memory, without their first @drop bytes, to @position. */
-static void copy_spans(struct auxpmu_session *session, u64 position, u64 drop)
+/* What a COPY unit holds: two pieces, of which both may be empty. */
+#define SPANS	2
+
+static u64 length_of(const struct auxpmu_span *spans)
 {
-	struct auxpmu_span spans[2];
-	unsigned int nr = session->pmu->ops->spans(session, spans);
+	return min_t(u64, spans[0].length, AUXPMU_POSITION_MAX) +
+	       min_t(u64, spans[1].length, AUXPMU_POSITION_MAX);
+}
+
+/*
+ * Where the unit holds the @bytes of its position. Never more than those: what lies behind them is
+ * another's. Returns how many there are; where the backend has named less, the rest is lost.
+ */
+static u64 find_spans(struct auxpmu_session *session, struct auxpmu_span *spans, u64 bytes)
+{
+	unsigned int nr = session->pmu->ops->spans(session, spans), n;
+	u64 named;
+
+	if (nr > SPANS)
+		auxpmu_complain(session->pmu, AUXPMU_NR_SPANS, "spans", nr, 0);
+	for (n = 0; n < SPANS; n++)
+		if (n >= nr || !spans[n].data)
+			spans[n].length = 0;
+	named = length_of(spans);
+	if (named != bytes)
+		auxpmu_complain(session->pmu, AUXPMU_BAD_SPANS, "spans", named, bytes);
+	if (nr > SPANS || named > bytes)
+		gap(session);
+	spans[0].length = min(spans[0].length, bytes);
+	spans[1].length = min(spans[1].length, bytes - spans[0].length);
+	named = length_of(spans);
+	lost_in_unit(session, bytes - named);
+	return named;
+}
+
+/* Spans of the unit's memory, without their first @drop bytes, to @position. */
+static void copy_spans(struct auxpmu_session *session, const struct auxpmu_span *spans,
+		       u64 position, u64 drop)
+{
 	unsigned int n;
 
-	for (n = 0; n < nr; n++) {
+	for (n = 0; n < SPANS; n++) {
 		u64 skip = min(drop, spans[n].length);
 
 		drop -= skip;
@@ -474,7 +513,8 @@ static void copy_spans(struct auxpmu_session *session, u64 position, u64 drop)
 }
 
 /* A flight recorder takes all; what would be overwritten at once is not copied first. */
-static void drain_copy_overwrite(struct auxpmu_session *session, u64 bytes)
+static void drain_copy_overwrite(struct auxpmu_session *session, const struct auxpmu_span *spans,
+				 u64 bytes)
 {
 	u64 size = session->buffer->size;
 	u64 drop = bytes > size ? bytes - size : 0;
@@ -482,7 +522,7 @@ static void drain_copy_overwrite(struct auxpmu_session *session, u64 bytes)
 
 	session->stats.padded += from - session->position;
 	advance(session, from + bytes);
-	copy_spans(session, from + drop, drop);
+	copy_spans(session, spans, from + drop, drop);
 }
 
 /*
@@ -493,13 +533,16 @@ static void drain_copy_overwrite(struct auxpmu_session *session, u64 bytes)
 static enum auxpmu_result drain_copy(struct auxpmu_session *session, u64 bytes)
 {
 	u64 room = session->window.to - session->window.from;
+	struct auxpmu_span spans[SPANS] = {};
 	u64 drop = 0;
 
+	if (bytes)
+		bytes = find_spans(session, spans, bytes);
 	if (!bytes)
 		return AUXPMU_OK;
 	session->stats.produced += bytes;
 	if (session->buffer->overwrite) {
-		drain_copy_overwrite(session, bytes);
+		drain_copy_overwrite(session, spans, bytes);
 		return AUXPMU_OK;
 	}
 	if (bytes > room) {
@@ -522,9 +565,18 @@ static enum auxpmu_result drain_copy(struct auxpmu_session *session, u64 bytes)
 
 		session->stats.padded += from - session->position;
 		advance(session, from + bytes - drop);
-		copy_spans(session, from, drop);
+		copy_spans(session, spans, from, drop);
 	}
 	return AUXPMU_OK;
+}
+
+/* A backend has taken a difference the wrong way round: no counter may learn of that. */
+static noinline void nonsense(struct auxpmu_session *session, struct auxpmu_position *position)
+{
+	auxpmu_complain(session->pmu, AUXPMU_BAD_POSITION, "position", position->bytes,
+			position->lost);
+	session->stats.overruns++;
+	*position = (struct auxpmu_position){ .gap = true };
 }
 
 static enum auxpmu_result do_disarm(struct auxpmu_session *session)
@@ -535,6 +587,8 @@ static enum auxpmu_result do_disarm(struct auxpmu_session *session)
 	ops->disarm(session);
 	ops->position(session, &position);
 	trace_auxpmu_disarm(session, &position);
+	if (position.bytes >= AUXPMU_POSITION_MAX || position.lost >= AUXPMU_POSITION_MAX)
+		nonsense(session, &position);
 	lost_in_unit(session, position.lost);
 	if (position.gap)
 		gap(session);
@@ -733,6 +787,8 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 	bool owner;
 	u32 word;
 
+	if (auxpmu_paranoid_refuses(pmu, __func__))
+		return false;
 	session->stats.interrupts++;
 	owner = request_word(session, AUXPMU_REQ_TURN, &word);
 	if (!(word & AUXPMU_TURN))

@@ -45,6 +45,7 @@ static const struct counter counters[] = {
 	COUNTER(busy),
 	COUNTER(samples),
 	COUNTER(sample_no_trace),
+	COUNTER(contract_violations),
 };
 
 static_assert(ARRAY_SIZE(counters) * sizeof(u64) == sizeof(struct auxpmu_stats));

@@ -852,6 +852,7 @@ struct synth *synth_make(const struct synth_model *model)
 		.ops = &synth_ops,
 		.attr_groups = synth->guise ? synth->guise->groups : synth_groups,
 		.unit_size = sizeof(struct synth_unit),
+		.yields = AUXPMU_YIELDS_START,
 		.nr_addr_filters = synth->guise ? 0 : model->filters,
 		.filters_stop = true,
 		.limits = model->limits,

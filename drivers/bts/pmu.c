@@ -114,6 +114,7 @@ static const struct attribute_group *groups[] = {
 static struct auxpmu_desc desc = {
 	.ops = &ops,
 	.attr_groups = groups,
+	.yields = AUXPMU_YIELDS_START,
 	.claim = &claim,
 	.tell_once = true,
 };

@@ -108,6 +108,7 @@ static const struct attribute_group *groups[] = {
 static struct auxpmu_desc desc = {
 	.ops = &ops,
 	.attr_groups = groups,
+	.yields = AUXPMU_YIELDS_START,
 	.claim = &claim,
 	.filters_stop = true,
 	.tell_once = true,

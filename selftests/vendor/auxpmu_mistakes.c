@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A backend that makes the mistake it is loaded with, and nothing else wrong: for the tests of what
+ * the framework says to vendors (selftests/tests/vendor.cc).
+ *
+ * The unit is as simple as can be: it writes one record as it is armed, and is silent then. Most of
+ * its mistakes would destroy memory or hang the machine if nobody caught them, so it names what is
+ * not its own, and does not use it.
+ */
+#include <linux/err.h>
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+
+#include <auxpmu.h>
+
+#define RECORD		64
+#define RAM		1024
+
+enum mistake {
+	NONE,
+	/* Refused when it registers. */
+	VERSION, NO_OPS, NO_ARM, FILTERS, LIMIT, UNIT_HUGE, YIELDS, HALF_A_CLAIM, GROUPS,
+	GROUP_TWICE, CAPS_TAKEN, CAPS_VISIBLE, CORE_ATTR, UNIT_INIT_POSITIVE,
+	/* When an event is opened. */
+	OUTPUT, PAGES, NO_SPANS, COPY_MAPPED, WINDOW_REGIONS, START_ALIGN, END_ALIGN, UNIT, EARLY,
+	EVENT_INIT_POSITIVE,
+	/* When its buffer is mapped. */
+	SUIT, SPARE, BUFFER_INIT_POSITIVE,
+	/* When it traces. */
+	ARM_FAILS, ARM_POSITIVE, NEGATIVE, NEGATIVE_LOST, BEYOND, NEGATIVE_COPY, SPANS_LONG,
+	SPANS_SHORT, SPANS_THREE, SPANS_NONE, SPANS_NULL, SPANS_NEGATIVE,
+	/* Seen by a paranoid framework. */
+	MOVES, BEHIND, UNIT_NONE, UNIT_BEFORE, UNIT_BEHIND, NO_INTERRUPT, IRQS, PREEMPT,
+	SPAN_ADDRESS, IRQS_ON,
+	MISTAKES
+};
+
+static const char *const names[MISTAKES] = {
+	[NONE] = "none",
+	[VERSION] = "version",
+	[NO_OPS] = "no-ops",
+	[NO_ARM] = "no-arm",
+	[FILTERS] = "filters",
+	[LIMIT] = "limit",
+	[UNIT_HUGE] = "unit-huge",
+	[YIELDS] = "yields",
+	[HALF_A_CLAIM] = "half-a-claim",
+	[GROUPS] = "groups",
+	[GROUP_TWICE] = "group-twice",
+	[CAPS_TAKEN] = "caps-taken",
+	[CAPS_VISIBLE] = "caps-visible",
+	[CORE_ATTR] = "core-attr",
+	[UNIT_INIT_POSITIVE] = "unit-init-positive",
+	[OUTPUT] = "output",
+	[PAGES] = "pages",
+	[NO_SPANS] = "no-spans",
+	[COPY_MAPPED] = "copy-mapped",
+	[WINDOW_REGIONS] = "window-regions",
+	[START_ALIGN] = "start-align",
+	[END_ALIGN] = "end-align",
+	[UNIT] = "unit",
+	[EARLY] = "early",
+	[EVENT_INIT_POSITIVE] = "event-init-positive",
+	[SUIT] = "suit",
+	[SPARE] = "spare",
+	[BUFFER_INIT_POSITIVE] = "buffer-init-positive",
+	[ARM_FAILS] = "arm-fails",
+	[ARM_POSITIVE] = "arm-positive",
+	[NEGATIVE] = "negative",
+	[NEGATIVE_LOST] = "negative-lost",
+	[BEYOND] = "beyond",
+	[NEGATIVE_COPY] = "negative-copy",
+	[SPANS_LONG] = "spans-long",
+	[SPANS_SHORT] = "spans-short",
+	[SPANS_THREE] = "spans-three",
+	[SPANS_NONE] = "spans-none",
+	[SPANS_NULL] = "spans-null",
+	[SPANS_NEGATIVE] = "spans-negative",
+	[MOVES] = "moves",
+	[BEHIND] = "behind",
+	[UNIT_NONE] = "unit-none",
+	[UNIT_BEFORE] = "unit-before",
+	[UNIT_BEHIND] = "unit-behind",
+	[NO_INTERRUPT] = "no-interrupt",
+	[IRQS] = "irqs",
+	[PREEMPT] = "preempt",
+	[SPAN_ADDRESS] = "span-address",
+	[IRQS_ON] = "irqs-on",
+};
+
+static char *mistake_name = "none";
+module_param_named(mistake, mistake_name, charp, 0444);
+static char *name = "auxpmu_mistakes";
+module_param(name, charp, 0444);
+
+static enum mistake mistake;
+static struct auxpmu *pmu;
+
+/* The unit's memory; all of it, or what is next to it, is a mistake's. */
+struct unit {
+	u64 bytes;
+	u8 ram[RAM];
+};
+
+static DEFINE_PER_CPU(struct unit, units);
+
+static struct unit *unit_of(const struct auxpmu_session *session)
+{
+	return per_cpu_ptr(&units, session->cpu);
+}
+
+static bool copies(void)
+{
+	switch (mistake) {
+	case NO_SPANS:
+	case COPY_MAPPED:
+	case NEGATIVE_COPY ... SPANS_NEGATIVE:
+	case SPAN_ADDRESS:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int mistakes_unit_init(struct auxpmu_session *session)
+{
+	return mistake == UNIT_INIT_POSITIVE ? 5 : 0;
+}
+
+static void make_rules(struct auxpmu_window_rules *rules)
+{
+	rules->start_align = mistake == START_ALIGN ? 48 : RECORD;
+	rules->end_align = mistake == END_ALIGN ? 3 : 1;
+	rules->unit = mistake == UNIT ? 0 : RECORD;
+	/* So that a window does not end where its chunk does. */
+	if (mistake == BEHIND)
+		rules->unit = 3 * RECORD;
+	rules->early = mistake == EARLY ? PAGE_SIZE : 0;
+	rules->spare = mistake == SPARE ? 1u << 30 : 0;
+}
+
+static int mistakes_event_init(struct perf_event *event, struct auxpmu_event *aux)
+{
+	struct auxpmu_needs *needs = &aux->needs;
+
+	needs->output = copies() ? AUXPMU_COPY : AUXPMU_WINDOW;
+	if (mistake == OUTPUT)
+		needs->output = (enum auxpmu_output)7;
+	if (mistake == PAGES)
+		needs->pages = (enum auxpmu_pages)-1;
+	needs->map = mistake == COPY_MAPPED;
+	needs->regions = mistake == WINDOW_REGIONS;
+	make_rules(&needs->rules);
+	/* Nobody is traced, but this is what a threaded handler would do. */
+	if (mistake == IRQS_ON)
+		auxpmu_interrupt(pmu);
+	return mistake == EVENT_INIT_POSITIVE ? 5 : 0;
+}
+
+static void mistakes_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
+{
+	if (mistake == SUIT)
+		rules->unit = 0;
+}
+
+static int mistakes_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
+{
+	return mistake == BUFFER_INIT_POSITIVE ? 5 : 0;
+}
+
+/* The window's first bytes, or those behind it, in the chunk or not: where the unit writes. */
+static void write_at(const struct auxpmu_session *session, u64 position)
+{
+	u64 run;
+	void *data = auxpmu_buffer_run(session->buffer, position, &run);
+
+	memset(data, 0xa5, min_t(u64, run, RECORD));
+}
+
+static void write_trace(struct auxpmu_session *session)
+{
+	const struct auxpmu_window *window = &session->window;
+	struct unit *unit = unit_of(session);
+
+	unit->bytes = RECORD;
+	if (copies()) {
+		memset(unit->ram, 0xa5, RECORD);
+		return;
+	}
+	write_at(session, window->from);
+	if (mistake == NO_INTERRUPT)
+		unit->bytes = window->irq - window->from;
+	if (mistake == BEHIND)
+		write_at(session, window->to);
+}
+
+static void leave_unit(struct auxpmu_session *session)
+{
+	u8 *memory = session->unit;
+
+	if (mistake == UNIT_NONE || mistake == UNIT_BEHIND)
+		memory[mistake == UNIT_NONE ? 0 : RECORD] = 1;
+	if (mistake == UNIT_BEFORE)
+		memory[-1] = 1;
+}
+
+static int mistakes_arm(struct auxpmu_session *session)
+{
+	if (mistake == ARM_FAILS)
+		return -EIO;
+	if (mistake == ARM_POSITIVE)
+		return 5;
+	/* Raw: lockdep would tell of it, which is not what is tested. */
+	if (mistake == IRQS)
+		raw_local_irq_enable();
+	if (mistake == PREEMPT)
+		preempt_disable();
+	write_trace(session);
+	leave_unit(session);
+	return 0;
+}
+
+static void mistakes_disarm(struct auxpmu_session *session)
+{
+}
+
+static void mistakes_position(struct auxpmu_session *session, struct auxpmu_position *position)
+{
+	struct unit *unit = unit_of(session);
+
+	position->bytes = unit->bytes;
+	if (mistake == MOVES)
+		unit->bytes += RECORD;
+	if (mistake == NEGATIVE || mistake == NEGATIVE_COPY)
+		position->bytes = -position->bytes;
+	if (mistake == NEGATIVE_LOST)
+		position->lost = -position->bytes;
+	if (mistake == BEYOND)
+		position->bytes += session->window.to - session->window.from;
+}
+
+static unsigned int mistakes_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
+{
+	struct unit *unit = unit_of(session);
+
+	spans[0] = (struct auxpmu_span){ .data = unit->ram, .length = unit->bytes };
+	switch (mistake) {
+	case SPANS_LONG:
+		spans[1] = (struct auxpmu_span){ .data = unit->ram, .length = RAM };
+		return 2;
+	case SPANS_SHORT:
+		spans[0].length /= 2;
+		return 1;
+	case SPANS_THREE:
+		return 3;
+	case SPANS_NONE:
+		return 0;
+	case SPANS_NULL:
+		spans[0].data = NULL;
+		return 1;
+	case SPANS_NEGATIVE:
+		spans[0].length = -RECORD;
+		return 1;
+	case SPAN_ADDRESS:
+		/* Not canonical on any machine. */
+		spans[0].data = (void *)0x1234567800000000;
+		return 1;
+	default:
+		return 1;
+	}
+}
+
+static struct auxpmu_ops ops = {
+	.version = AUXPMU_OPS_VERSION,
+	.unit_init = mistakes_unit_init,
+	.event_init = mistakes_event_init,
+	.suit = mistakes_suit,
+	.buffer_init = mistakes_buffer_init,
+	.arm = mistakes_arm,
+	.disarm = mistakes_disarm,
+	.position = mistakes_position,
+	.spans = mistakes_spans,
+};
+
+static struct attribute nothing_attr = { .name = "nothing", .mode = 0444 };
+static struct attribute overwrite_attr = { .name = "overwrite", .mode = 0444 };
+static struct attribute type_attr = { .name = "type", .mode = 0444 };
+static struct attribute *nothing[] = { &nothing_attr, NULL };
+static struct attribute *overwrite[] = { &overwrite_attr, NULL };
+static struct attribute *type[] = { &type_attr, NULL };
+
+static umode_t visible(struct kobject *kobj, struct attribute *attr, int n)
+{
+	return 0;
+}
+
+static const struct attribute_group unnamed = { .attrs = nothing };
+static const struct attribute_group format = { .name = "format", .attrs = nothing };
+static const struct attribute_group taken = { .name = "caps", .attrs = overwrite };
+static const struct attribute_group hidden = {
+	.name = "caps",
+	.attrs = nothing,
+	.is_visible = visible,
+};
+
+static const struct attribute_group core_group = { .attrs = type };
+
+static const struct attribute_group *fifteen[] = {
+	&unnamed, &unnamed, &unnamed, &unnamed, &unnamed, &unnamed, &unnamed, &unnamed, &unnamed,
+	&unnamed, &unnamed, &unnamed, &unnamed, &unnamed, &unnamed, NULL
+};
+
+static const struct attribute_group *twice[] = { &format, &format, NULL };
+static const struct attribute_group *taken_groups[] = { &taken, NULL };
+static const struct attribute_group *hidden_groups[] = { &hidden, NULL };
+static const struct attribute_group *core_groups[] = { &core_group, NULL };
+
+static const char *const handlers[] = { "cpu", NULL };
+static const struct auxpmu_claim half_a_claim = { .rival = "nobody", .handlers = handlers };
+
+static struct auxpmu_desc desc = {
+	.ops = &ops,
+	.unit_size = RECORD,
+	.yields = AUXPMU_YIELDS_START,
+};
+
+static void make_ops(void)
+{
+	if (mistake == VERSION)
+		ops.version--;
+	if (mistake == NO_ARM)
+		ops.arm = NULL;
+	if (mistake == NO_SPANS)
+		ops.spans = NULL;
+}
+
+static void make_groups(void)
+{
+	switch (mistake) {
+	case GROUPS:
+		desc.attr_groups = fifteen;
+		break;
+	case GROUP_TWICE:
+		desc.attr_groups = twice;
+		break;
+	case CAPS_TAKEN:
+		desc.attr_groups = taken_groups;
+		break;
+	case CAPS_VISIBLE:
+		desc.attr_groups = hidden_groups;
+		break;
+	case CORE_ATTR:
+		desc.attr_groups = core_groups;
+		break;
+	default:
+		break;
+	}
+}
+
+static void make_desc(void)
+{
+	/* "none" stands for no name at all. */
+	desc.name = strcmp(name, "none") ? name : NULL;
+	if (mistake == NO_OPS)
+		desc.ops = NULL;
+	if (mistake == FILTERS)
+		desc.nr_addr_filters = AUXPMU_FILTERS_MAX + 1;
+	if (mistake == LIMIT)
+		desc.limits.min_block = 3000;
+	if (mistake == UNIT_HUGE)
+		desc.unit_size = 2 * AUXPMU_UNIT_MAX;
+	if (mistake == UNIT_NONE)
+		desc.unit_size = 0;
+	if (mistake == YIELDS)
+		desc.yields = (enum auxpmu_yields)9;
+	if (mistake == HALF_A_CLAIM)
+		desc.claim = &half_a_claim;
+}
+
+static int __init mistakes_init(void)
+{
+	int n = match_string(names, MISTAKES, mistake_name);
+
+	if (n < 0)
+		return -ENOENT;
+	mistake = n;
+	make_ops();
+	make_groups();
+	make_desc();
+	pmu = auxpmu_register(&desc);
+	return PTR_ERR_OR_ZERO(pmu);
+}
+
+static void __exit mistakes_exit(void)
+{
+	auxpmu_unregister(pmu);
+}
+
+module_init(mistakes_init);
+module_exit(mistakes_exit);
+AUXPMU_IMPORT_NS();
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("an auxpmu backend that makes mistakes");
