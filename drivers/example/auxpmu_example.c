@@ -7,6 +7,7 @@
  */
 #include <linux/err.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/timer.h>
 
 #include <auxpmu.h>
@@ -25,6 +26,10 @@ struct example_unit {
 	u64 limit;
 	u64 count;
 };
+
+static bool periodic;
+module_param(periodic, bool, 0444);
+MODULE_PARM_DESC(periodic, "trace begins with the clock's next tick, not at once (default 0)");
 
 static struct auxpmu *example;
 
@@ -95,7 +100,7 @@ static int example_add(struct auxpmu_session *session)
 	return 0;
 }
 
-/* Switching on traces what happens from then on: here, one record at once. */
+/* Switching on traces what happens from then on: one record at once, unless it is periodic. */
 static int example_arm(struct auxpmu_session *session)
 {
 	struct example_unit *unit = session->unit;
@@ -105,7 +110,7 @@ static int example_arm(struct auxpmu_session *session)
 	unit->threshold = session->window.irq;
 	unit->limit = session->window.to;
 	unit->enable = true;
-	if (session->starting)
+	if (session->starting && !periodic)
 		example_write(unit);
 	return 0;
 }
@@ -143,14 +148,17 @@ static const struct auxpmu_ops example_ops = {
 	.irq_pending = example_irq_pending,
 };
 
-static const struct auxpmu_desc example_desc = {
+static struct auxpmu_desc example_desc = {
 	.name = "auxpmu_example",
 	.ops = &example_ops,
 	.unit_size = sizeof(struct example_unit),
+	.yields = AUXPMU_YIELDS_START,
 };
 
 static int __init example_init(void)
 {
+	if (periodic)
+		example_desc.yields = AUXPMU_YIELDS_WORK;
 	example = auxpmu_register(&example_desc);
 	return PTR_ERR_OR_ZERO(example);
 }

@@ -74,6 +74,10 @@ bool synthetic()
 
 std::string describe(const Setup &setup)
 {
+	if (!synthetic())
+		return std::format("{}, AUX area {} KiB ({}), watermark {}, pid {}, CPU {}", options().pmu,
+			setup.aux_bytes / KiB, setup.mode == AuxMode::overwrite ? "overwrite" : "full trace",
+			setup.watermark, setup.target.pid, setup.target.cpu);
 	return std::format("{} output, records of {} bytes, pattern {}, pages {}, AUX area {} KiB ({}), watermark {}, "
 			   "pid {}, CPU {}",
 		output_names[setup.output], setup.record, setup.pattern, setup.pages, setup.aux_bytes / KiB,

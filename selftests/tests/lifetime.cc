@@ -12,6 +12,7 @@
 
 #include "fixture.h"
 #include "knob.h"
+#include "yields.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -43,7 +44,7 @@ TEST_CASE("munmap of the AUX area while tracing ends the trace cleanly, and it c
 				tracer.enable();
 				tracer.produce(2 * KiB);
 				tracer.disable();
-				CHECK(tracer.aux.head() != head);
+				must_yield(tracer.aux.head() - head, "on a busy CPU, its area mapped anew");
 				if (synthetic()) {
 					auto expectation = make_expectation(setup);
 					expectation.any_first = true;
