@@ -40,6 +40,10 @@ static const struct {
 		"named %lld pieces",
 		"the first two were taken, with PARTIAL; two are all there may be"
 	},
+	[AUXPMU_ALWAYS_DUE] = {
+		"said in %lld windows in a row that the interrupt is due, in the last %lld without a byte",
+		"as if arm() had failed; a unit is due when it has written up to window.irq"
+	},
 	[AUXPMU_MOVED] = {
 		"let the unit go on: it was at %lld bytes, and at %lld a moment later",
 		"it must return when the unit has stopped, and position() say the same each time"
@@ -90,7 +94,7 @@ struct auxpmu_complaints {
 
 static void tell_one(struct auxpmu_complaints *here, unsigned int what)
 {
-	char seen[128];
+	char seen[160];
 
 	scnprintf(seen, sizeof(seen), sentences[what].seen, READ_ONCE(here->last[what].a),
 		  READ_ONCE(here->last[what].b));

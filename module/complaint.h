@@ -15,6 +15,7 @@ enum auxpmu_complaint {
 	AUXPMU_OVERRUN,		/* bytes said and bytes of the window */
 	AUXPMU_BAD_SPANS,	/* bytes named and bytes held */
 	AUXPMU_NR_SPANS,	/* pieces named */
+	AUXPMU_ALWAYS_DUE,	/* windows in a row, and of the last ones, without a byte */
 	/* Seen by a paranoid framework only. */
 	AUXPMU_MOVED,		/* bytes said, and a moment later */
 	AUXPMU_WROTE_BEHIND,	/* bytes behind the end of what it may write */

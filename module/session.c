@@ -286,14 +286,15 @@ static bool goes_on(struct auxpmu_session *session)
 }
 
 /* The core may try again at each of its ticks: the consumer is told of the first failure only. */
-static void arm_failed(struct auxpmu_session *session, int ret)
+static void arm_failed(struct auxpmu_session *session, enum auxpmu_complaint what, const char *op,
+		       u64 a, u64 b)
 {
 	struct auxpmu_event *aux = auxpmu_session_event(session);
 
 	session->stats.arm_failures++;
 	if (!aux->arm_failed) {
 		session->flags |= PERF_AUX_FLAG_PARTIAL;
-		auxpmu_complain(session->pmu, AUXPMU_ARM_FAILED, "arm", ret, 0);
+		auxpmu_complain(session->pmu, what, op, a, b);
 	}
 	aux->arm_failed = true;
 	end(session, 0);
@@ -318,7 +319,7 @@ static enum auxpmu_result do_arm(struct auxpmu_session *session)
 	      -EIO : session->pmu->ops->arm(session);
 	trace_auxpmu_arm(session, ret);
 	if (ret) {
-		arm_failed(session, ret);
+		arm_failed(session, AUXPMU_ARM_FAILED, "arm", ret, 0);
 		return AUXPMU_FAILED;
 	}
 	auxpmu_session_event(session)->arm_failed = false;
@@ -674,11 +675,12 @@ static int check_irq_pending(struct auxpmu_session *session, int word, struct vi
 }
 
 /* What such a unit does is no tracing: as if it could not be armed. */
-static noinline enum auxpmu_result give_up(struct auxpmu_session *session)
+static noinline enum auxpmu_result give_up(struct auxpmu_session *session,
+					   const struct visit *visit)
 {
 	trace_auxpmu_gap(session);
 	session->stats.gaps++;
-	arm_failed(session);
+	arm_failed(session, AUXPMU_ALWAYS_DUE, "irq_pending", visit->turns, visit->empty);
 	return AUXPMU_FAILED;
 }
 
@@ -686,7 +688,7 @@ static __always_inline int arm_and_look(struct auxpmu_session *session, int word
 					struct visit *visit)
 {
 	bool over = visit->turns >= AUXPMU_TURNS || visit->empty >= AUXPMU_EMPTY_TURNS;
-	enum auxpmu_result result = unlikely(over) ? give_up(session) : do_arm(session);
+	enum auxpmu_result result = unlikely(over) ? give_up(session, visit) : do_arm(session);
 
 	word = note(session, word, AUXPMU_DO_ARM, result);
 	return result == AUXPMU_OK ? check_irq_pending(session, word, visit) : word;
