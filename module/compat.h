@@ -104,6 +104,20 @@ static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 #endif
 }
 
+/* Is anything set in the words behind attr.config?  Those that a kernel has not it refuses itself. */
+static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
+{
+	u64 all = attr->config1 | attr->config2;
+
+#ifdef AUXPMU_HAS_CONFIG3
+	all |= attr->config3;
+#endif
+#ifdef AUXPMU_HAS_CONFIG4
+	all |= attr->config4;
+#endif
+	return all;
+}
+
 #ifndef AUXPMU_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),

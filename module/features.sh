@@ -45,6 +45,14 @@ void *probe = hrtimer_setup;' "$@"
 #include <linux/perf_event.h>
 int probe(void);
 int probe(void) { return perf_allow_kernel(); }' "$@"
+	has AUXPMU_HAS_CONFIG3 '
+#include <linux/perf_event.h>
+u64 probe(const struct perf_event_attr *attr);
+u64 probe(const struct perf_event_attr *attr) { return attr->config3; }' "$@"
+	has AUXPMU_HAS_CONFIG4 '
+#include <linux/perf_event.h>
+u64 probe(const struct perf_event_attr *attr);
+u64 probe(const struct perf_event_attr *attr) { return attr->config4; }' "$@"
 	has AUXPMU_HAS_REVOCATION '
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);

@@ -51,7 +51,7 @@ static int event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
-	if (attr->config || attr->config1 || attr->config2)
+	if (attr->config || auxpmu_more_config(attr))
 		return -EINVAL;
 	if ((attr->exclude_kernel || attr->exclude_user) && !tells_levels)
 		return -EOPNOTSUPP;

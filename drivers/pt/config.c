@@ -8,6 +8,7 @@
 #include <asm/msr-index.h>
 
 #include "caps.h"
+#include "compat.h"
 #include "config.h"
 
 /*
@@ -80,7 +81,7 @@ int pt_config_check(const struct perf_event_attr *attr)
 			return -EINVAL;
 		known |= fields[n].bits;
 	}
-	if ((config & ~known) || attr->config1 || attr->config2)
+	if ((config & ~known) || auxpmu_more_config(attr))
 		return -EINVAL;
 	/* The period that MTC stands for when none is given has to be one that there is. */
 	if ((config & RTIT_CTL_MTC_EN) && !(config & RTIT_CTL_MTC_RANGE) &&
