@@ -108,6 +108,9 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 		{"overwrite", "perhaps", "0 or 1"},
 		{"name", "0zero", "does not begin with a letter"},
 		{"name", "a/b", "letters, digits and _ only"},
+		{"name", "a b", "letters, digits and _ only"},
+		{"name", "a\xe4", "letters, digits and _ only"},
+		{"name", "\xe4", "does not begin with a letter"},
 		{"live", "maybe", "0 or 1"},
 	};
 	for (const auto &one : wrong) {
