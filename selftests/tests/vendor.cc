@@ -209,9 +209,10 @@ TEST_CASE("A descriptor that cannot be is refused when it registers, and the log
 		Sayings log;
 		Backend backend(mistake.name);
 
+		INFO(mistake.name);
 		CHECK(backend.refused() == EINVAL);
 		CHECK(log.count(mistake.says) == 1);
-		INFO(mistake.name << ", and the log says:" << log.all());
+		INFO("the log says:" << log.all());
 		CHECK(backend.nothing_held());
 	}
 }
@@ -241,9 +242,10 @@ TEST_CASE("A name that cannot be is refused when it registers, and the log says 
 		Sayings log;
 		Backend backend("none", name.name.c_str());
 
+		INFO("'" << name.name << "'");
 		CHECK(backend.refused() == EINVAL);
 		CHECK(log.count(name.says) == 1);
-		INFO("'" << name.name << "', and the log says:" << log.all());
+		INFO("the log says:" << log.all());
 		CHECK(backend.nothing_held());
 	}
 	for (const char *name : {longest.c_str(), "hisi_sccl1-2.0"})
@@ -334,8 +336,9 @@ TEST_CASE("A unit that cannot be armed is told of once, by PARTIAL and in the lo
 			CHECK(tracer.aux.head() == 0);
 		}
 		backend.unload();
+		INFO(name);
 		CHECK(log.count(says) == 1);
-		INFO(name << ", and the log says:" << log.all());
+		INFO("the log says:" << log.all());
 		CHECK(backend.nothing_held());
 	}
 }
