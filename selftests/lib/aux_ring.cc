@@ -34,28 +34,4 @@ Result<AuxRing> AuxRing::map(
 	return ring;
 }
 
-Snapshot AuxRing::snapshot() const noexcept
-{
-	Snapshot shot;
-
-	shot.to = head();
-	shot.certain = monotonic;
-	shot.wrapped = monotonic && shot.to > size();
-	shot.from = !monotonic || shot.wrapped ? shot.to - size() : 0;
-	shot.spans = view(shot.from, shot.to);
-	return shot;
-}
-
-Snapshot AuxRing::snapshot_since(const Snapshot &earlier) const noexcept
-{
-	Snapshot shot = snapshot();
-
-	if (shot.from > earlier.to)
-		shot.missed = shot.from - earlier.to;
-	else
-		shot.from = earlier.to;
-	shot.spans = view(shot.from, shot.to);
-	return shot;
-}
-
 } // namespace auxpmu

@@ -50,6 +50,43 @@ struct Snapshot {
 	std::uint64_t missed = 0;
 };
 
+/* The bytes of positions [from, to) in a ring of a power of two of bytes, at most all of them. */
+inline Spans ring_view(std::span<const std::byte> ring, std::uint64_t from, std::uint64_t to) noexcept
+{
+	const std::size_t count = std::min<std::uint64_t>(to - from, ring.size());
+	const std::size_t offset = from & (ring.size() - 1);
+	const std::size_t before_end = std::min(count, ring.size() - offset);
+
+	return {ring.subspan(offset, before_end), ring.first(count - before_end)};
+}
+
+/* What an overwriting buffer holds when aux_head is head. */
+inline Snapshot ring_snapshot(std::span<const std::byte> ring, std::uint64_t head, bool monotonic) noexcept
+{
+	Snapshot shot;
+
+	shot.to = head;
+	shot.certain = monotonic;
+	shot.wrapped = monotonic && shot.to > ring.size();
+	shot.from = !monotonic || shot.wrapped ? shot.to - ring.size() : 0;
+	shot.spans = ring_view(ring, shot.from, shot.to);
+	return shot;
+}
+
+/* The same without what an earlier one, of the same ring and certain, held. */
+inline Snapshot ring_snapshot_since(
+	std::span<const std::byte> ring, std::uint64_t head, bool monotonic, const Snapshot &earlier) noexcept
+{
+	Snapshot shot = ring_snapshot(ring, head, monotonic);
+
+	if (shot.from > earlier.to)
+		shot.missed = shot.from - earlier.to;
+	else
+		shot.from = earlier.to;
+	shot.spans = ring_view(ring, shot.from, shot.to);
+	return shot;
+}
+
 class AuxRing
 {
 public:
@@ -76,22 +113,18 @@ public:
 	}
 
 	/* Overwrite: what is there, while the event is disabled. */
-	Snapshot snapshot() const noexcept;
+	Snapshot snapshot() const noexcept { return ring_snapshot(bytes(), head(), monotonic); }
 	/*
 	 * The same without what earlier (of this area, and certain) already held: snapshots taken so, one after the other, are
 	 * the whole trace but for the bytes "missed".
 	 */
-	Snapshot snapshot_since(const Snapshot &earlier) const noexcept;
+	Snapshot snapshot_since(const Snapshot &earlier) const noexcept
+	{
+		return ring_snapshot_since(bytes(), head(), monotonic, earlier);
+	}
 
 	/* The bytes of positions [from, to), at most a whole buffer of them. */
-	Spans view(std::uint64_t from, std::uint64_t to) const noexcept
-	{
-		const std::size_t count = std::min<std::uint64_t>(to - from, size());
-		const std::size_t offset = from & (size() - 1);
-		const std::size_t before_end = std::min(count, size() - offset);
-
-		return {{area.data() + offset, before_end}, {area.data(), count - before_end}};
-	}
+	Spans view(std::uint64_t from, std::uint64_t to) const noexcept { return ring_view(bytes(), from, to); }
 
 	std::size_t size() const noexcept { return area.size(); }
 	AuxMode mode() const noexcept { return how; }
@@ -100,6 +133,8 @@ public:
 	void unmap() noexcept { area.reset(); }
 
 private:
+	std::span<const std::byte> bytes() const noexcept { return {area.data(), area.size()}; }
+
 	Mapping area;
 	perf_event_mmap_page *page = nullptr;
 	AuxMode how = AuxMode::full_trace;

@@ -67,7 +67,7 @@ public:
 
 			copy(head + dump.bytes, &header, sizeof(header));
 			const bool cut = header.size > left && dump.written > ring.size();
-			if (header.size < sizeof(header) || (header.size > left && !cut))
+			if (header.size < sizeof(header) || header.size % 8 || (header.size > left && !cut))
 				dump.corrupt = true;
 			if (dump.corrupt || cut)
 				break;

@@ -56,7 +56,8 @@ public:
 		while (end - position >= sizeof(perf_event_header)) {
 			RecordView view = view_at(position);
 
-			if (view.header.size < sizeof(perf_event_header) || view.header.size > end - position) {
+			if (view.header.size < sizeof(perf_event_header) || view.header.size % 8 ||
+				view.header.size > end - position) {
 				broken = true;
 				position = end;
 				break;

@@ -259,7 +259,10 @@ Result<void> PerfData::read_index(std::uint64_t sections, std::span<const std::u
 	return {};
 }
 
-/* By the id, which is first in a sample and last in every other record; without ids there is one layout only. */
+/*
+ * By the id, which is first in a sample and last in every other record; without ids there is one layout only.  Records that
+ * perf makes itself are of no event, and have the layout of the first; samples it does not make.
+ */
 const PerfDataEvent *PerfData::event_of(const RecordView &view) const noexcept
 {
 	if (opened.empty())
@@ -271,6 +274,8 @@ const PerfDataEvent *PerfData::event_of(const RecordView &view) const noexcept
 		for (const auto &event : opened)
 			if (std::ranges::find(event.ids, id) != event.ids.end())
 				return &event;
+		if (sample)
+			return nullptr;
 	}
 	return &opened[0];
 }

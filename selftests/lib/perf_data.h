@@ -54,7 +54,7 @@ struct Auxtrace {
 struct PerfDataRecord {
 	std::uint64_t at; /* offset of its header in the file */
 	RecordView view;
-	const PerfDataEvent *event;       /* whose layout it has */
+	const PerfDataEvent *event;       /* whose layout it has; nothing for a sample of an event that is not known */
 	std::optional<Auxtrace> auxtrace; /* only of PERF_DATA_AUXTRACE */
 };
 

@@ -87,24 +87,19 @@ bool PerfDataVerifier::collect(const PerfData &file)
 			found.bytes += record.auxtrace->trace.size();
 			continue;
 		}
+		if (!record.event && record.view.header.type == PERF_RECORD_SAMPLE)
+			return fail(file, record.at, "a sample of an event that is not known");
 		if (!record.event || record.view.header.type >= PERF_DATA_HEADER_ATTR)
 			continue;
 		Record decoded = decode(record.view, record.event->attr);
 		if (auto *aux = std::get_if<AuxRecord>(&decoded)) {
-			auto ring = file.ring_of(aux->id.id);
-
-			if (!ring)
-				return fail(file, record.at,
-					std::format("no AUX area is known for event id {}", aux->id.id));
-			rings[*ring].announced.push_back({&file, record.at, *aux});
-			found.aux_records++;
-			found.aux_bytes += aux->size;
-			found.overwrite += aux->overwrite();
-			found.truncated += aux->truncated();
-			found.partial += aux->partial();
-			found.collision += aux->collision();
+			if (!announce(file, record.at, *aux))
+				return false;
 		} else if (auto *lost = std::get_if<LostRecord>(&decoded)) {
+			auto ring = file.ring_of(lost->event_id);
+
 			found.lost_records += lost->lost;
+			(ring ? rings[*ring].lost : lost_elsewhere) += lost->lost;
 		} else if (std::holds_alternative<ItraceStartRecord>(decoded)) {
 			found.itrace_starts++;
 		} else if (record.view.header.type == PERF_RECORD_SAMPLE && !sample(file, record)) {
@@ -116,10 +111,39 @@ bool PerfDataVerifier::collect(const PerfData &file)
 	return true;
 }
 
+bool PerfDataVerifier::announce(const PerfData &file, std::uint64_t at, const AuxRecord &aux)
+{
+	constexpr std::uint64_t flags =
+		PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_OVERWRITE | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION;
+	auto ring = file.ring_of(aux.id.id);
+
+	if (!ring)
+		return fail(file, at, std::format("no AUX area is known for event id {}", aux.id.id));
+	if (aux.flags & ~flags)
+		return fail(
+			file, at, std::format("an AUX record with flags {:#x}, of which nothing is known", aux.flags));
+	if (!aux.size && !(aux.flags & ~std::uint64_t{PERF_AUX_FLAG_OVERWRITE}))
+		return fail(file, at, "an AUX record of no trace, without a flag that says why");
+	rings[*ring].announced.push_back({&file, at, aux});
+	found.aux_records++;
+	found.aux_bytes += aux.size;
+	found.overwrite += aux.overwrite();
+	found.truncated += aux.truncated();
+	found.partial += aux.partial();
+	found.collision += aux.collision();
+	return true;
+}
+
+/* Are all of its AUX records there? */
+bool PerfDataVerifier::known(const Ring &ring) const
+{
+	return !ring.lost && !lost_elsewhere;
+}
+
 /* The AUX records of a full trace follow one another.  Where the data ring lost records, that is not known. */
 bool PerfDataVerifier::announced(const Ring &ring)
 {
-	for (std::size_t n = 1; n < ring.announced.size() && !found.lost_records; n++) {
+	for (std::size_t n = 1; n < ring.announced.size() && known(ring); n++) {
 		const auto &before = ring.announced[n - 1].record;
 		const auto &one = ring.announced[n];
 
@@ -136,11 +160,9 @@ bool PerfDataVerifier::full_trace(const Ring &ring)
 	if (!announced(ring))
 		return false;
 	if (ring.payloads.empty()) {
-		const auto &first = ring.announced[0];
-
 		for (const auto &one : ring.announced)
 			if (one.record.size)
-				return fail(*first.file, first.at, "trace was announced, and there is none");
+				return fail(*one.file, one.at, "trace was announced, and there is none");
 		return true;
 	}
 	const auto &first = ring.payloads.front(), &last = ring.payloads.back();
@@ -148,7 +170,7 @@ bool PerfDataVerifier::full_trace(const Ring &ring)
 		return fail(*first.file, first.at,
 			std::format("the first trace there is begins at {:#x}, not at 0", first.from.offset));
 	std::uint64_t end = end_of(last.from);
-	if (!found.lost_records) {
+	if (known(ring)) {
 		if (ring.announced.empty())
 			return fail(*first.file, first.at, "trace that no AUX record announces");
 		const auto &from = ring.announced.front().record, &to = ring.announced.back().record;
@@ -192,11 +214,16 @@ bool PerfDataVerifier::contiguous(const Ring &ring, std::uint64_t end)
 		if (!verifier) {
 			verifier.emplace(trace);
 			verifier->begin_at(from.offset);
+			for (const auto &one : ring.announced)
+				verifier->announce(one.record.offset, one.record.size,
+					one.record.truncated() || one.record.partial());
 		}
 		if (!verifier->feed(from.trace) || (last && !cut && !verifier->complete()))
 			return fail(*file, at, verifier->error());
 		if (!cut && !last)
 			continue;
+		if (known(ring) && !verifier->accounted())
+			return fail(*file, at, verifier->error());
 		for (const auto &stream : verifier->streams()) {
 			auto known = next.find(stream.stream);
 
@@ -224,14 +251,14 @@ bool PerfDataVerifier::overwritten(const Ring &ring)
 		TraceVerifier verifier(expectation(from.cpu));
 		const std::uint64_t end = end_of(from);
 
-		if (!verifier.snapshot({.spans = {from.trace, {}}}))
+		if (!verifier.snapshot({.spans = {from.trace, {}}, .to = end}))
 			return fail(*file, at, verifier.error());
 		/* The kernel says where in the area the trace ended; perf's position may be one area further on. */
-		bool known = std::ranges::any_of(ring.announced, [&](const Announced &one) {
+		bool announced = std::ranges::any_of(ring.announced, [&](const Announced &one) {
 			std::uint64_t beyond = end - one.record.offset;
 			return !beyond || (beyond >= least_area && std::has_single_bit(beyond));
 		});
-		if (!known && !found.lost_records)
+		if (!announced && known(ring))
 			return fail(*file, at,
 				std::format("a snapshot that ends at {:#x}, which no AUX record announces", end));
 		if (!newest(*file, at, verifier, before))

@@ -4,7 +4,7 @@
  *
  * Full trace: the AUXTRACE payloads of each AUX area follow one another without a gap from position 0, every byte of them is
  * verified (TraceVerifier), and the PERF_RECORD_AUX announce exactly these positions.  Missing trace is right only where
- * a record says TRUNCATED or PARTIAL.  Overwrite (perf record -S): every payload is a whole snapshot, ends where an AUX
+ * the record of that place says TRUNCATED or PARTIAL.  Overwrite (perf record -S): every payload is a whole snapshot, ends where an AUX
  * record says that the trace ended, and is not older than the one before it.  Samples: the payload of each ends
  * with a whole record, has nothing but zeros in front of what is there, and is not older than the one before it.
  *
@@ -81,10 +81,13 @@ private:
 	struct Ring {
 		std::vector<Payload> payloads;
 		std::vector<Announced> announced;
+		std::uint64_t lost = 0; /* records of its data ring */
 	};
 
 	bool fail(const PerfData &file, std::uint64_t at, const std::string &what);
 	bool collect(const PerfData &file);
+	bool announce(const PerfData &file, std::uint64_t at, const AuxRecord &aux);
+	bool known(const Ring &ring) const;
 	bool announced(const Ring &ring);
 	bool full_trace(const Ring &ring);
 	bool contiguous(const Ring &ring, std::uint64_t end);
@@ -98,6 +101,7 @@ private:
 	PerfDataExpectation expected;
 	std::vector<PerfData> files;
 	std::map<std::uint32_t, Ring> rings;
+	std::uint64_t lost_elsewhere = 0; /* records of data rings of which it is not known whose they are */
 	std::map<std::uint64_t, std::uint64_t> sampled; /* by stream: the sequence number after the newest */
 	std::set<std::uint64_t> streams;
 	PerfDataFacts found;

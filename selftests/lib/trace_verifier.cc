@@ -17,6 +17,8 @@ namespace
 
 constexpr std::size_t header_size = sizeof(auxpmu_record);
 constexpr std::size_t most_cpus = 8192;
+/* Gaps that are remembered, so that they can be accounted for. */
+constexpr std::size_t most_gaps = 1024;
 
 /* Eight tables, so that eight bytes are folded in at once. */
 constexpr auto crc_tables = [] {
@@ -85,6 +87,15 @@ std::uint32_t header_crc(const std::byte *bytes) noexcept
 	return crc32({bytes, offsetof(auxpmu_record, crc)});
 }
 
+/* The bytes [offset, offset + count) of what lies in two pieces. */
+Spans parts(const Spans &spans, std::size_t offset, std::size_t count) noexcept
+{
+	const std::size_t before = std::min(offset, spans.first.size());
+	const std::size_t first = std::min(count, spans.first.size() - before);
+
+	return {spans.first.subspan(before, first), spans.second.subspan(offset - before, count - first)};
+}
+
 /* Could a record begin here? */
 bool looks_like_record(std::span<const std::byte> bytes) noexcept
 {
@@ -123,6 +134,7 @@ TraceVerifier::TraceVerifier(TraceExpectation expectation)
 	  hold(std::make_unique<std::array<std::byte, AUXPMU_RECORD_MAX>>())
 {
 	seen.reserve(expected.streams);
+	gaps.reserve(most_gaps);
 	failure.reserve(512);
 }
 
@@ -183,22 +195,46 @@ bool TraceVerifier::header(const auxpmu_record &record, const std::byte *bytes) 
 			record.crc + 0, crc, name(record)));
 	if (record.reserved) [[unlikely]]
 		return fail(std::format("the reserved word is not zero in {}", name(record)));
-	if (record.kind == AUXPMU_RECORD_PAD) {
-		if (record.size < header_size || record.size % AUXPMU_RECORD_MIN || record.seq) [[unlikely]]
-			return fail(
-				std::format("padding with size {} and seq {}: the size must be a multiple of {}, seq 0",
-					record.size + 0, record.seq + 0, AUXPMU_RECORD_MIN));
-		return true;
-	}
+	if (record.kind == AUXPMU_RECORD_PAD)
+		return padding(record);
 	if (record.kind != AUXPMU_RECORD_START && record.kind != AUXPMU_RECORD_DATA) [[unlikely]]
 		return fail(std::format("kind is {}, which is none, in {}", record.kind + 0, name(record)));
 	if (record.size < AUXPMU_RECORD_MIN || record.size > AUXPMU_RECORD_MAX || !std::has_single_bit(record.size + 0))
 		[[unlikely]]
 		return fail(std::format("size is not a power of two from {} to {} in {}", AUXPMU_RECORD_MIN,
 			AUXPMU_RECORD_MAX, name(record)));
+	if (at % record.size) [[unlikely]]
+		return fail(std::format("it lies at no multiple of its size: {}", name(record)));
 	if (record.pattern > AUXPMU_SYNTH_RANDOM || !record.stream || record.cpu >= most_cpus) [[unlikely]]
 		return fail(std::format("pattern {}, stream {} or CPU {} is none", record.pattern + 0,
 			record.stream + 0, record.cpu + 0));
+	/* Streams are numbered as their events are made, and an event is inherited from one that was opened. */
+	if (record.parent >= record.stream) [[unlikely]]
+		return fail(std::format("parent {} is no older stream, in {}", record.parent + 0, name(record)));
+	return asked_for(record);
+}
+
+/* Whose padding it is, where and when it was written; all else is zero. */
+bool TraceVerifier::padding(const auxpmu_record &record) noexcept
+{
+	if (record.size < header_size || record.size % AUXPMU_RECORD_MIN || record.seq) [[unlikely]]
+		return fail(std::format("padding with size {} and seq {}: the size must be a multiple of {}, seq 0",
+			record.size + 0, record.seq + 0, AUXPMU_RECORD_MIN));
+	if (at % AUXPMU_RECORD_MIN) [[unlikely]]
+		return fail(std::format("padding lies at no multiple of {}: {}", AUXPMU_RECORD_MIN, name(record)));
+	if (record.pattern || record.parent || record.seed || record.ip) [[unlikely]]
+		return fail(std::format("pattern, parent, seed or ip of padding is not zero in {}", name(record)));
+	if (!record.stream || record.cpu >= most_cpus) [[unlikely]]
+		return fail(std::format("padding of stream {} on CPU {}", record.stream + 0, record.cpu + 0));
+	if (expected.cpu && record.cpu != *expected.cpu) [[unlikely]]
+		return fail(
+			std::format("CPU is not {}, which was asked for, in padding: {}", *expected.cpu, name(record)));
+	pad_stream = find(record.stream) ? 0 : record.stream + 0;
+	return clock(record);
+}
+
+bool TraceVerifier::asked_for(const auxpmu_record &record) noexcept
+{
 	if (expected.record_size && record.size != *expected.record_size) [[unlikely]]
 		return fail(
 			std::format("size is not {}, which was asked for, in {}", *expected.record_size, name(record)));
@@ -210,6 +246,15 @@ bool TraceVerifier::header(const auxpmu_record &record, const std::byte *bytes) 
 			"seed is {:#x}, asked for was {:#x}, in {}", record.seed + 0, *expected.seed, name(record)));
 	if (expected.cpu && record.cpu != *expected.cpu) [[unlikely]]
 		return fail(std::format("CPU is not {}, which was asked for, in {}", *expected.cpu, name(record)));
+	return true;
+}
+
+bool TraceVerifier::clock(const auxpmu_record &record) noexcept
+{
+	if (!record.time || record.time < newest_time[record.cpu]) [[unlikely]]
+		return fail(std::format("time goes back on CPU {} from {} to {} ns in {}", record.cpu + 0,
+			newest_time[record.cpu], record.time + 0, name(record)));
+	newest_time[record.cpu] = record.time;
 	return true;
 }
 
@@ -249,7 +294,7 @@ TraceStream *TraceVerifier::stream_of(const auxpmu_record &record) noexcept
 		return current;
 	for (auto &one : seen)
 		if (one.stream == record.stream)
-			return current = &one;
+			return &one;
 	if (seen.size() == seen.capacity()) {
 		fail(std::format("more than {} streams: {}", seen.size(), name(record)));
 		return nullptr;
@@ -262,7 +307,38 @@ TraceStream *TraceVerifier::stream_of(const auxpmu_record &record) noexcept
 	fresh.pattern = record.pattern;
 	fresh.first_seq = fresh.next_seq = expected.any_first ? record.seq : 0;
 	seen.push_back(fresh);
-	return current = &seen.back();
+	return &seen.back();
+}
+
+/* A gap in front of the record. */
+bool TraceVerifier::missing(TraceStream &stream, const auxpmu_record &record) noexcept
+{
+	const std::uint64_t gap = record.seq - stream.next_seq;
+
+	if (!expected.gaps_allowed)
+		return fail(std::format("{} records ({} bytes) are missing: seq {} was expected next in {}", gap,
+			gap * record.size, stream.next_seq, name(record)));
+	if (gaps.size() < gaps.capacity())
+		gaps.push_back({stream.end, at, gap});
+	stream.lost += gap;
+	sums.lost += gap;
+	sums.lost_bytes += gap * record.size;
+	return true;
+}
+
+/* Does the trace go over to another stream or CPU where it cannot?  A START that is missing has left a gap. */
+bool TraceVerifier::switched(const TraceStream &stream, const auxpmu_record &record) noexcept
+{
+	if (pad_stream && pad_stream != record.stream && !expected.gaps_allowed)
+		return fail(std::format("the padding in front is of stream {}, of which there is no record, in {}",
+			pad_stream, name(record)));
+	pad_stream = 0;
+	if (record.kind == AUXPMU_RECORD_START || !current || (current == &stream && stream.newest_cpu == record.cpu))
+		return true;
+	if (stream.records ? record.seq != stream.next_seq : expected.gaps_allowed)
+		return true;
+	return fail(std::format("stream {} on CPU {} was traced before, and there is no START of this one: {}",
+		current->stream, current->newest_cpu, name(record)));
 }
 
 bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
@@ -279,28 +355,21 @@ bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
 	if (record.seq < stream->next_seq) [[unlikely]]
 		return fail(std::format("seq goes back: {} was expected next in {}: delivered twice, or out of order",
 			stream->next_seq, name(record)));
-	if (record.seq > stream->next_seq) [[unlikely]] {
-		std::uint64_t gap = record.seq - stream->next_seq;
-
-		if (!expected.gaps_allowed)
-			return fail(std::format("{} records ({} bytes) are missing: seq {} was expected next in {}",
-				gap, gap * record.size, stream->next_seq, name(record)));
-		stream->lost += gap;
-		sums.lost += gap;
-		sums.lost_bytes += gap * record.size;
-	}
 	if (record.seq == 0 && record.kind != AUXPMU_RECORD_START) [[unlikely]]
 		return fail(std::format("a stream begins with something other than a START record: {}", name(record)));
-	if (record.time < newest_time[record.cpu]) [[unlikely]]
-		return fail(std::format("time goes back on CPU {} from {} to {} ns in {}", record.cpu + 0,
-			newest_time[record.cpu], record.time + 0, name(record)));
-	newest_time[record.cpu] = record.time;
-	if (!program(record)) [[unlikely]]
+	if (!switched(*stream, record) || !clock(record) || !program(*stream, record)) [[unlikely]]
 		return false;
+	if (record.seq > stream->next_seq && !missing(*stream, record)) [[unlikely]]
+		return false;
+	if (!sums.records)
+		first_kind = record.kind;
+	current = stream;
 	stream->newest_ip = record.ip;
+	stream->newest_cpu = record.cpu;
 	stream->next_seq = record.seq + 1;
 	stream->records++;
 	stream->bytes += record.size;
+	stream->end = at + record.size;
 	stream->starts += record.kind == AUXPMU_RECORD_START;
 	sums.records++;
 	sums.record_bytes += record.size;
@@ -308,33 +377,44 @@ bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
 	return true;
 }
 
-/* Between two records of a start..stop without a gap lie only blocks that filters leave out. */
-bool TraceVerifier::filtered_program(const auxpmu_record &record, std::uint32_t newest_ip) noexcept
+/*
+ * Between two records of a stream without a gap the program went through blocks that filters leave out only.  Where they
+ * stop the trace it goes through any, and the next record is a START, which is made of whatever block it comes to.
+ */
+bool TraceVerifier::filtered_program(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	const Program &blocks = *expected.program;
-	std::size_t block = newest_ip / AUXPMU_PROGRAM_BLOCK;
 	const std::size_t here = record.ip / AUXPMU_PROGRAM_BLOCK;
+	const bool start = record.kind == AUXPMU_RECORD_START;
 
-	if (blocks[here] != Block::traced)
+	if (!start && blocks[here] != Block::traced)
 		return fail(std::format("ip {:#x} is not to be traced, in {}", record.ip + 0, name(record)));
-	do {
-		block = (block + 1) % AUXPMU_PROGRAM_BLOCKS;
-		if (block != here && blocks[block] != Block::left_out)
-			return fail(std::format("ip {:#x} follows {:#x}, but {:#x} {}, in {}", record.ip + 0, newest_ip,
-				block * AUXPMU_PROGRAM_BLOCK,
-				blocks[block] == Block::stops ? "stops the trace" : "is to be traced", name(record)));
-	} while (block != here);
+	if (!stream.records || record.seq != stream.next_seq)
+		return true;
+	auto behind = [](std::size_t block) {
+		return (block + 1) % AUXPMU_PROGRAM_BLOCKS;
+	};
+	for (auto block = behind(stream.newest_ip / AUXPMU_PROGRAM_BLOCK); block != here; block = behind(block)) {
+		if (blocks[block] == Block::left_out)
+			continue;
+		if (blocks[block] == Block::stops && start)
+			return true;
+		return fail(std::format("ip {:#x} follows {:#x}, but {:#x} {}, in {}", record.ip + 0, stream.newest_ip,
+			block * AUXPMU_PROGRAM_BLOCK,
+			blocks[block] == Block::stops ? "stops the trace" : "is to be traced", name(record)));
+	}
 	return true;
 }
 
 /* Is that what the program executes next?  To be asked before the stream's newest_ip is set. */
-bool TraceVerifier::program(const auxpmu_record &record) noexcept
+bool TraceVerifier::program(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	if (record.ip % AUXPMU_PROGRAM_BLOCK || record.ip >= AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK) [[unlikely]]
 		return fail(std::format("ip {:#x} is no block of the program, in {}", record.ip + 0, name(record)));
+	if (!record.seq && record.ip) [[unlikely]]
+		return fail(std::format("a stream begins with ip {:#x}, not 0, in {}", record.ip + 0, name(record)));
 	if (expected.program) [[unlikely]]
-		return record.kind == AUXPMU_RECORD_START || record.seq != current->next_seq ||
-		       filtered_program(record, current->newest_ip);
+		return filtered_program(stream, record);
 	if (record.ip != record.seq % AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK) [[unlikely]]
 		return fail(std::format(
 			"ip is {:#x}, but without filters record n is of block n, in {}", record.ip + 0, name(record)));
@@ -428,54 +508,99 @@ bool TraceVerifier::complete() noexcept
 	return true;
 }
 
-bool TraceVerifier::snapshot(const Snapshot &shot) noexcept
+void TraceVerifier::announce(std::uint64_t offset, std::uint64_t size, bool missing)
+{
+	if (missing)
+		said_missing.push_back({offset, size});
+}
+
+bool TraceVerifier::accounted() noexcept
 {
 	if (!ok())
 		return false;
+	for (const auto &gap : gaps) {
+		/* Trace that is lost at the end of a transaction is missing in front of the next one's. */
+		bool said = std::ranges::any_of(said_missing, [&](const Announced &one) {
+			return one.offset <= gap.before && gap.behind <= one.offset + one.size;
+		});
+		if (!said)
+			return fail(std::format(
+				"{} records are missing in front of position {:#x}, and no AUX record there says so",
+				gap.records, gap.before));
+	}
+	return true;
+}
+
+/* What lies in front of the oldest whole record, with which the trace was found to begin. */
+bool TraceVerifier::cut_front(const Snapshot &shot, std::size_t skip, const auxpmu_record &oldest) noexcept
+{
+	const std::uint64_t least = seen.empty() ? AUXPMU_RECORD_MAX : seen.front().record_size;
+	std::array<std::byte, AUXPMU_RECORD_MAX> front;
+
+	if (shot.certain && !shot.wrapped)
+		return fail(std::format("{} bytes in front of the first record of a buffer that was not filled", skip));
+	const auto [older, newer] = parts(shot.spans, 0, skip);
+	if (all_zero(older) && all_zero(newer)) {
+		/* Of padding, or of a buffer that was not filled: then its first record is a START. */
+		if (skip < std::max<std::uint64_t>(least, expected.padding) ||
+			(!shot.certain && first_kind == AUXPMU_RECORD_START))
+			return true;
+		return fail(std::format("{} bytes of zeros in front of {}", skip, name(oldest)));
+	}
+	if (skip >= least)
+		return fail(std::format("the oldest whole record lies {} bytes further on: more is in front of it than "
+					"the rest of one overwritten record",
+			skip));
+	if (oldest.kind != AUXPMU_RECORD_DATA || expected.gaps_allowed)
+		return true;
+	/* Of the same start..stop, and so the end of the record before. */
+	std::copy(newer.begin(), newer.end(), std::copy(older.begin(), older.end(), front.begin()));
+	const std::uint64_t base = auxpmu_record_base(oldest.stream, oldest.seq - 1, oldest.seed);
+	for (std::size_t back = 8; back <= std::min<std::size_t>(skip, oldest.size - header_size); back += 8)
+		if (word_at(&front[skip - back]) !=
+			payload_word(oldest.pattern, base, (oldest.size - header_size - back) / 8))
+			return fail(std::format(
+				"{} bytes in front of it is not the end of the record before {}", back, name(oldest)));
+	return true;
+}
+
+bool TraceVerifier::snapshot(const Snapshot &shot) noexcept
+{
 	const Spans &spans = shot.spans;
+	std::array<std::byte, header_size> joined;
+	auxpmu_record oldest{};
+
+	if (!ok())
+		return false;
 	expected.any_first = true;
-	at = shot.certain ? shot.from : 0;
+	/* An offset that is not certain is right as far as where records may lie. */
+	at = shot.certain ? shot.from : (shot.to - spans.size()) % AUXPMU_RECORD_MAX;
+	if (shot.certain && shot.to - shot.from != spans.size())
+		return fail(std::format("{} bytes from there to {:#x}", spans.size(), shot.to));
 
 	/* An offset in the snapshot, as a stretch of at most a header's length that does not wrap. */
-	std::array<std::byte, header_size> joined;
 	auto header_at = [&](std::size_t offset) -> std::span<const std::byte> {
-		if (offset >= spans.first.size())
-			return spans.second.subspan(offset - spans.first.size());
-		auto part = spans.first.subspan(offset);
-		if (part.size() >= header_size)
-			return part;
-		auto more = spans.second.first(std::min(header_size - part.size(), spans.second.size()));
-		std::copy(part.begin(), part.end(), joined.begin());
-		std::copy(more.begin(), more.end(), joined.begin() + static_cast<std::ptrdiff_t>(part.size()));
+		const auto [part, more] = parts(spans, offset, std::min(header_size, spans.size() - offset));
+
+		std::copy(more.begin(), more.end(), std::copy(part.begin(), part.end(), joined.begin()));
 		return {joined.data(), part.size() + more.size()};
 	};
-
 	std::size_t skip = (AUXPMU_RECORD_MIN - at % AUXPMU_RECORD_MIN) % AUXPMU_RECORD_MIN;
 	while (skip < spans.size() && !looks_like_record(header_at(skip)))
 		skip += AUXPMU_RECORD_MIN;
-	if (spans.size() && skip >= spans.size())
+	if (!spans.size())
+		return true;
+	if (skip >= spans.size())
 		return fail(std::format("no record in the {} bytes of the buffer", spans.size()));
+	std::memcpy(&oldest, header_at(skip).data(), header_size);
 
-	Spans rest{spans.first.subspan(std::min(skip, spans.first.size())),
-		spans.second.subspan(skip > spans.first.size() ? skip - spans.first.size() : 0)};
-	if (skip) {
-		auxpmu_record oldest;
-		bool wrapped = shot.wrapped || !shot.certain;
-		auto zero = all_zero(spans.first.first(std::min(skip, spans.first.size()))) &&
-			    all_zero(spans.second.first(skip > spans.first.size() ? skip - spans.first.size() : 0));
-
-		std::memcpy(&oldest, header_at(skip).data(), header_size);
-		std::uint32_t most = expected.record_size.value_or(
-			oldest.kind == AUXPMU_RECORD_PAD ? AUXPMU_RECORD_MAX : oldest.size + 0);
-		if (!zero && (!wrapped || skip >= most))
-			return fail(std::format(
-				"the oldest whole record lies {} bytes further on: more is in front of it than the "
-				"rest of one overwritten record",
-				skip));
-		sums.skipped = skip;
-		at += skip;
-	}
-	return feed(rest) && complete();
+	sums.skipped = skip;
+	at += skip;
+	if (!feed(parts(spans, skip, spans.size() - skip)) || !complete())
+		return false;
+	if (shot.certain && !shot.wrapped && !shot.from && sums.records && first_kind != AUXPMU_RECORD_START)
+		return fail("the first record of a buffer that was not filled is no START");
+	return !skip || cut_front(shot, skip, oldest);
 }
 
 } // namespace auxpmu

@@ -2,9 +2,10 @@
 /*
  * TraceVerifier: reads the trace of the synthetic PMU (its format: uapi/auxpmu.h) and proves every byte of it.
  *
- * Magic, size, kind, CRC and reserved words of each header, each word of each payload, the zeros of padding, sequence
- * numbers without gap, repetition or step back for each stream, time that never goes back on one CPU.  What is not as it
- * must be is described by the first difference, with its position.  After that the verifier takes nothing more.
+ * Of each header magic, size, kind, CRC and the members that its kind leaves zero; each word of each payload, the zeros of
+ * padding; where records lie; sequence numbers without gap, repetition or step back for each stream; a START wherever the
+ * trace goes over to another stream or CPU; the way of the program; time that never goes back on one CPU.  What is not as
+ * it must be is described by the first difference, with its position.  After that the verifier takes nothing more.
  *
  * Fed with the bytes in the order they were written, in pieces of any size.  Allocates in its constructor, and for error().
  */
@@ -38,9 +39,11 @@ struct TraceExpectation {
 	std::optional<std::uint32_t> seed;
 	std::optional<std::uint32_t> cpu;
 	std::optional<Program> program; /* all of it is traced unless told */
-	bool gaps_allowed = false;      /* lost records are counted instead of being an error */
+	bool gaps_allowed = false;      /* lost records are counted instead of being an error; see accounted() */
 	bool any_first = false;         /* a stream may begin with any sequence number, not only 0 */
 	std::size_t streams = 64;       /* more than that many are an error */
+	/* Bytes of the longest padding, where a snapshot may begin inside of one; else they are less than a record. */
+	std::uint32_t padding = 0;
 };
 
 /* What has been verified of one stream. */
@@ -53,9 +56,11 @@ struct TraceStream {
 	std::uint64_t starts = 0; /* of those, AUXPMU_RECORD_START */
 	std::uint64_t lost = 0;   /* records missing in gaps */
 	std::uint64_t bytes = 0;
+	std::uint64_t end = 0; /* position behind the newest record */
 	std::uint32_t record_size = 0;
 	std::uint32_t seed = 0;
 	std::uint32_t newest_ip = 0;
+	std::uint32_t newest_cpu = 0;
 	std::uint16_t pattern = 0;
 };
 
@@ -87,9 +92,18 @@ public:
 	bool complete() noexcept;
 
 	/*
+	 * A PERF_RECORD_AUX of the trace that is fed: where it begins, its bytes, and whether it says that trace is missing
+	 * (TRUNCATED, PARTIAL).  Before or after its bytes were fed.
+	 */
+	void announce(std::uint64_t offset, std::uint64_t size, bool missing);
+	/* Does every gap lie where an announced record says that trace is missing?  For when all have been announced. */
+	bool accounted() noexcept;
+
+	/*
 	 * An overwriting buffer, while the event is disabled: from the oldest whole record to the newest, which has to end
-	 * exactly at aux_head.  In front of the oldest may lie the rest of one record, and zeros of padding, nothing else.
-	 * Streams may begin with any sequence number.  Once for each verifier.
+	 * exactly at aux_head.  In front of the oldest may lie the rest of the record before it, or of padding; and of a
+	 * buffer that was not filled nothing, or, where that is not certain, zeros, and then a START.  Streams may begin with
+	 * any sequence number.  Once for each verifier.
 	 */
 	bool snapshot(const Snapshot &shot) noexcept;
 
@@ -108,13 +122,28 @@ public:
 	std::uint64_t position() const noexcept { return at + held; }
 
 private:
+	struct Gap {
+		std::uint64_t behind,
+			before; /* positions: where the record before it ends, and the one after it begins */
+		std::uint64_t records;
+	};
+	struct Announced {
+		std::uint64_t offset, size;
+	};
+
 	bool fail(std::string text) noexcept;
 	bool header(const auxpmu_record &record, const std::byte *bytes) noexcept;
+	bool padding(const auxpmu_record &record) noexcept;
+	bool asked_for(const auxpmu_record &record) noexcept;
+	bool clock(const auxpmu_record &record) noexcept;
 	bool record(const std::byte *bytes) noexcept;
 	bool payload(const auxpmu_record &record, const std::byte *bytes) noexcept;
 	bool sequence(const auxpmu_record &record) noexcept;
-	bool program(const auxpmu_record &record) noexcept;
-	bool filtered_program(const auxpmu_record &record, std::uint32_t newest_ip) noexcept;
+	bool missing(TraceStream &stream, const auxpmu_record &record) noexcept;
+	bool switched(const TraceStream &stream, const auxpmu_record &record) noexcept;
+	bool program(const TraceStream &stream, const auxpmu_record &record) noexcept;
+	bool filtered_program(const TraceStream &stream, const auxpmu_record &record) noexcept;
+	bool cut_front(const Snapshot &shot, std::size_t skip, const auxpmu_record &oldest) noexcept;
 	bool zeros(std::span<const std::byte> bytes, const char *what) noexcept;
 	TraceStream *stream_of(const auxpmu_record &record) noexcept;
 	std::string name(const auxpmu_record &record) const;
@@ -122,11 +151,15 @@ private:
 	TraceExpectation expected;
 	TraceTotals sums;
 	std::vector<TraceStream> seen;
-	TraceStream *current = nullptr;
+	TraceStream *current = nullptr;         /* that the newest record is of */
 	std::vector<std::uint64_t> newest_time; /* by CPU */
-	std::uint64_t at = 0;                   /* position of the next byte to be verified */
-	std::uint64_t pad_left = 0;             /* bytes of a padding record's payload still to come */
-	std::size_t held = 0;                   /* bytes in "hold": the beginning of a record not yet whole */
+	std::vector<Gap> gaps;                  /* as many as it was made for */
+	std::vector<Announced> said_missing;
+	std::uint64_t pad_stream = 0; /* that padding was of, and no record yet */
+	std::uint16_t first_kind = 0; /* of the first record that was not padding */
+	std::uint64_t at = 0;         /* position of the next byte to be verified */
+	std::uint64_t pad_left = 0;   /* bytes of a padding record's payload still to come */
+	std::size_t held = 0;         /* bytes in "hold": the beginning of a record not yet whole */
 	std::unique_ptr<std::array<std::byte, AUXPMU_RECORD_MAX>> hold;
 	std::string failure;
 };

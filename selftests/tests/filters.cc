@@ -263,6 +263,60 @@ TEST_CASE("Filters may change while the unit traces; what is made from then on o
 	CHECK(records - starts <= 2 * changes);
 }
 
+TEST_CASE("Filters that are taken away leave nothing behind: all is traced again", "[synth][filters]")
+{
+	need_filters();
+	constexpr unsigned blocks = 512;
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (const char *text : {"filter 0xffffffff82000100/0x80", "stop 0xffffffff82000800/0x10",
+			     "filter 0xffffffff82000000/0x400,stop 0xffffffff82000200/0x10"}) {
+			Setup setup;
+
+			setup.output = output;
+			setup.program = kernel_program;
+			INFO(describe(setup) << ", " << text);
+
+			/* Before anything is traced: the verifier wants every block. */
+			Tracer before(setup);
+			before.event.set_filter(text).value();
+			before.event.set_filter("").value();
+			before.enable();
+			before.pump(setup.record * blocks, setup.record * blocks);
+			before.finish();
+			CHECK(before.verifier.totals().records == blocks + 1);
+
+			/* Meanwhile: behind the START with which the core takes them away. */
+			Tracer tracer(setup);
+			tracer.event.set_filter(text).value();
+			tracer.enable();
+			tracer.emit_all(setup.record * blocks);
+			tracer.event.set_filter("").value();
+			tracer.emit_all(setup.record * blocks);
+			tracer.disable();
+			Spans spans = tracer.aux.readable();
+			REQUIRE(spans.second.empty());
+			unsigned starts = 0, filtered = 0, behind = 0;
+			std::uint32_t next = 0;
+			for (auto rest = spans.first; !rest.empty(); rest = rest.subspan(setup.record)) {
+				auxpmu_record record;
+
+				std::memcpy(&record, rest.data(), sizeof(record));
+				starts += record.kind == AUXPMU_RECORD_START;
+				if (record.kind != AUXPMU_RECORD_START) {
+					(starts == 1 ? filtered : behind)++;
+					if (starts == 2)
+						REQUIRE(record.ip == next);
+				}
+				next = (record.ip + AUXPMU_PROGRAM_BLOCK) %
+				       (AUXPMU_PROGRAM_BLOCK * AUXPMU_PROGRAM_BLOCKS);
+			}
+			CHECK(starts == 2);
+			CHECK(filtered > 0);
+			CHECK(filtered < blocks);
+			CHECK(behind == blocks);
+		}
+}
+
 TEST_CASE("Children inherit the filters of their parent", "[synth][filters]")
 {
 	need_filters();

@@ -265,6 +265,7 @@ std::uint64_t Tracer::drain(const std::function<void(const RecordView &)> &sampl
 		Record record = decode(view, event.attr());
 
 		if (auto *one = std::get_if<AuxRecord>(&record)) {
+			verifier.announce(one->offset, one->size, one->truncated() || one->partial());
 			tally.aux_records++;
 			tally.aux_bytes += one->size;
 			tally.truncated += one->truncated();
@@ -350,14 +351,17 @@ void Tracer::check_full()
 {
 	/* All but the last trace records would be missing a record in the data ring, were it too small. */
 	CHECK(tally.lost == 0);
+	CHECK_FALSE(data.corrupt());
 	CHECK(tally.aux_bytes == aux.head() - first_head);
 	CHECK(aux.head() == aux.tail());
 	CHECK(tally.overwrite == 0);
 	CHECK(tally.empty == 0);
 	if (!synthetic())
 		return;
+	/* What is missing is missing where the records say so. */
+	const bool whole = verifier.complete() && verifier.accounted();
 	INFO(verifier.error());
-	CHECK(verifier.complete());
+	CHECK(whole);
 	CHECK(verifier.totals().bytes == aux.head() - first_head);
 }
 
@@ -366,6 +370,7 @@ void Tracer::check_overwrite()
 	Snapshot shot = aux.snapshot();
 
 	CHECK(tally.lost == 0);
+	CHECK_FALSE(data.corrupt());
 	CHECK(tally.overwrite == tally.aux_records);
 	CHECK(tally.empty == 0);
 	CHECK(tally.truncated == 0);
@@ -392,6 +397,7 @@ void Tracer::check_statistics()
 	CHECK(delta["foreign"] == 0);
 	CHECK(delta["overruns"] == 0);
 	CHECK(delta["truncations"] == tally.truncated);
+	CHECK(delta["partials"] == tally.partial);
 	if (setup.mode == AuxMode::full_trace) {
 		CHECK(delta["produced"] == totals.record_bytes + delta["lost_unit"] + delta["lost_space"]);
 		CHECK(delta["lost_unit"] + delta["lost_space"] == totals.lost_bytes);

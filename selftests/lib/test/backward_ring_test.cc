@@ -95,7 +95,7 @@ TEST_CASE("A backward ring is read newest first, each record once, and what was 
 
 TEST_CASE("What is no record ends a backward reading, and is said")
 {
-	for (std::uint16_t size : {0, 7, 4000}) {
+	for (std::uint16_t size : {0, 7, 12, 4000}) {
 		Writer writer(4096);
 		BackwardReader reader(writer.memory);
 

@@ -376,6 +376,120 @@ TEST_CASE("Lost trace is right only where an AUX record says so")
 		CHECK(facts.lost == 3 * 256);
 }
 
+TEST_CASE("What is missing is missing where an AUX record says so, not elsewhere")
+{
+	Full full;
+	const std::uint64_t partial = PERF_AUX_FLAG_PARTIAL;
+
+	/* 12 records, 3 of which nothing is known, 2 more */
+	full.trace.seq += 3;
+	full.trace.data(2);
+	bool right = GENERATE(false, true);
+	full.file.aux(0, 1024, right ? 0 : partial);
+	full.file.aux(1024, 2048, right ? partial : 0);
+	full.file.aux(3072, 512);
+	full.file.auxtrace(0, full.trace.bytes);
+	if (right)
+		CHECK(wrong_with({full.file.file()}) == "");
+	else
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("no AUX record there says so"));
+}
+
+TEST_CASE("What AUX records say has to be known, and something")
+{
+	Full full;
+	const char *wrong = nullptr;
+
+	SECTION("a flag that nobody knows")
+	{
+		full.file.aux(0, 3072, 0x10);
+		wrong = "flags 0x10";
+	}
+	SECTION("another PMU's format")
+	{
+		full.file.aux(0, 3072, 0x100);
+		wrong = "flags 0x100";
+	}
+	SECTION("nothing")
+	{
+		full.file.aux(0, 0);
+		full.file.aux(0, 3072);
+		wrong = "of no trace";
+	}
+	SECTION("nothing, overwriting")
+	{
+		full.file.aux(0, 0, PERF_AUX_FLAG_OVERWRITE);
+		wrong = "of no trace";
+	}
+	SECTION("that the buffer was full")
+	{
+		full.file.aux(0, 3072);
+		full.file.aux(3072, 0, PERF_AUX_FLAG_TRUNCATED);
+	}
+	SECTION("that an area was overwritten, and was not")
+	{
+		full.file.aux(0, 1024);
+		full.file.aux(1024, 2048, PERF_AUX_FLAG_OVERWRITE);
+		wrong = "both overwritten and not";
+	}
+	full.file.auxtrace(0, full.trace.bytes);
+	if (wrong)
+		CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring(wrong));
+	else
+		CHECK(wrong_with({full.file.file()}) == "");
+}
+
+TEST_CASE("Where a data ring lost records it is not known what they said, and of the other areas it is")
+{
+	Full full;
+	Bytes body;
+	PerfDataFacts facts;
+	const std::uint64_t ring = GENERATE(std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{9});
+
+	for (std::uint64_t word : {trace_id + ring, std::uint64_t{4}, trace_id})
+		put(body, word);
+	full.file.record(PERF_RECORD_LOST, body);
+	full.file.aux(1024, 1024);
+	full.file.auxtrace(0, full.trace.bytes);
+	const auto wrong = wrong_with({full.file.file()}, &facts);
+	CHECK(facts.lost_records == 4);
+	/* Of an event that is not known: it may have been of any. */
+	CHECK(wrong.empty() == (ring != 1));
+}
+
+TEST_CASE("A sample of an event that is not in the file is an error")
+{
+	Full full;
+	Bytes body;
+
+	full.file.sample(part(full.trace, 0, 512));
+	CHECK(wrong_with({full.file.file()}) == "");
+	put<std::uint64_t>(body, 999);
+	put<std::uint64_t>(body, 0);
+	put<std::uint64_t>(body, 0);
+	full.file.record(PERF_RECORD_SAMPLE, body);
+	CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("of an event that is not known"));
+}
+
+TEST_CASE("A snapshot or a sample with a record missing in its middle is an error")
+{
+	Full full;
+	TraceWriter shorter = full.trace;
+
+	shorter.bytes.clear();
+	shorter.data(8);
+	shorter.bytes.erase(shorter.bytes.begin() + 1024, shorter.bytes.begin() + 1280);
+	shorter.data(9);
+	SECTION("a snapshot")
+	{
+		full.file.aux(3072, 4096, PERF_AUX_FLAG_OVERWRITE);
+		full.file.auxtrace(3072, part(shorter, 0, 4096));
+	}
+	SECTION("a sample")
+	full.file.sample(part(shorter, 768, 512));
+	CHECK_THAT(wrong_with({full.file.file()}), ContainsSubstring("1 records (256 bytes) are missing"));
+}
+
 TEST_CASE("Each AUX area is followed apart, and trace of another CPU does not belong into it")
 {
 	Full full;

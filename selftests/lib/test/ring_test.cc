@@ -40,6 +40,64 @@ struct Body {
 
 } // namespace
 
+TEST_CASE("What a ring holds is told in one or two pieces, oldest byte first")
+{
+	std::vector<std::byte> ring(64);
+
+	for (std::size_t i = 0; i < ring.size(); i++)
+		ring[i] = static_cast<std::byte>(i);
+	for (std::uint64_t from = 0; from < 300; from++)
+		for (std::uint64_t count = 0; count <= 64; count++) {
+			Spans spans = ring_view(ring, from, from + count);
+			bool same = spans.size() == count && (spans.second.empty() || !spans.first.empty());
+			std::uint64_t at = from;
+
+			for (auto piece : {spans.first, spans.second})
+				for (std::byte byte : piece)
+					same &= byte == static_cast<std::byte>(at++ % 64);
+			if (!same)
+				FAIL("from " << from << ", " << count << " bytes");
+		}
+	/* Never more than there is. */
+	CHECK(ring_view(ring, 100, 1000).size() == 64);
+}
+
+TEST_CASE("A snapshot is what an overwriting buffer holds, and one since another what is new of it")
+{
+	std::vector<std::byte> ring(64);
+	auto check = [&](const Snapshot &shot, std::uint64_t from, std::uint64_t to, bool wrapped,
+			     std::uint64_t missed) {
+		CAPTURE(from, to);
+		CHECK(shot.from == from);
+		CHECK(shot.to == to);
+		CHECK(shot.wrapped == wrapped);
+		CHECK(shot.missed == missed);
+		CHECK(shot.spans.size() == to - from);
+		CHECK((to == from || shot.spans.first.data() == ring.data() + from % 64));
+	};
+
+	check(ring_snapshot(ring, 0, true), 0, 0, false, 0);
+	check(ring_snapshot(ring, 40, true), 0, 40, false, 0);
+	check(ring_snapshot(ring, 64, true), 0, 64, false, 0);
+	check(ring_snapshot(ring, 65, true), 1, 65, true, 0);
+	check(ring_snapshot(ring, 1000, true), 936, 1000, true, 0);
+	CHECK(ring_snapshot(ring, 1000, true).certain);
+	/* An offset: all of the ring, and nothing is certain. */
+	Snapshot offset = ring_snapshot(ring, 24, false);
+	CHECK_FALSE(offset.certain);
+	CHECK_FALSE(offset.wrapped);
+	CHECK(offset.spans.size() == 64);
+	CHECK(offset.spans.first.data() == ring.data() + 24);
+	CHECK(offset.to - offset.from == 64);
+
+	Snapshot earlier = ring_snapshot(ring, 40, true);
+	check(ring_snapshot_since(ring, 40, true, earlier), 40, 40, false, 0);
+	check(ring_snapshot_since(ring, 60, true, earlier), 40, 60, false, 0);
+	check(ring_snapshot_since(ring, 104, true, earlier), 40, 104, true, 0);
+	check(ring_snapshot_since(ring, 105, true, earlier), 41, 105, true, 1);
+	check(ring_snapshot_since(ring, 500, true, earlier), 436, 500, true, 396);
+}
+
 TEST_CASE("PERF_RECORD_AUX is decoded with the sample id behind it")
 {
 	perf_event_attr attr{};

@@ -67,7 +67,7 @@ TEST_CASE("A right trace is accepted in pieces of any size")
 	writer.start();
 	writer.data(5);
 	writer.pad(64);
-	writer.pad(640);
+	writer.pad(4032);
 	writer.start();
 	writer.data(3);
 	for (std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{63}, std::size_t{64}, std::size_t{100},
@@ -85,7 +85,7 @@ TEST_CASE("A right trace is accepted in pieces of any size")
 		REQUIRE(verifier.complete());
 		CHECK(verifier.totals().records == 10);
 		CHECK(verifier.totals().starts == 2);
-		CHECK(verifier.totals().pad_bytes == 704);
+		CHECK(verifier.totals().pad_bytes == 4096);
 		CHECK(verifier.totals().record_bytes == 10 * writer.size);
 		CHECK(verifier.totals().bytes == writer.bytes.size());
 		CHECK(verifier.position() == writer.bytes.size());
@@ -102,7 +102,7 @@ TEST_CASE("Every single wrong byte is found")
 	writer.pattern = static_cast<std::uint16_t>(GENERATE(0, 1, 2));
 	writer.start();
 	writer.data(2);
-	writer.pad(192);
+	writer.pad(256);
 	writer.data(1);
 	for (std::size_t i = 0; i < writer.bytes.size(); i++) {
 		auto bytes = writer.bytes;
@@ -169,12 +169,16 @@ TEST_CASE("Time must not go back on one CPU, and may differ between two")
 	writer.start();
 	writer.cpu = 1;
 	writer.time = 10;
-	writer.data(1);
+	writer.start();
 	TraceVerifier verifier(expect(writer));
 	REQUIRE(verifier.feed(writer.bytes));
+	CHECK(verifier.cpus() == std::vector<std::uint32_t>{0, 1});
 	writer.bytes.clear();
 	writer.time = 9;
+	SECTION("of records")
 	writer.data(1);
+	SECTION("of padding")
+	writer.pad(64);
 	CHECK_FALSE(verifier.feed(writer.bytes));
 	CHECK_THAT(verifier.error(), ContainsSubstring("time goes back on CPU 1"));
 }
@@ -213,7 +217,7 @@ TEST_CASE("Streams are followed apart, with their parents")
 	two.start();
 	one.bytes.insert(one.bytes.end(), two.bytes.begin(), two.bytes.end());
 	one.time = two.time;
-	one.data(1);
+	one.start();
 	TraceVerifier verifier(expect(one));
 	REQUIRE(verifier.feed(one.bytes));
 	REQUIRE(verifier.streams().size() == 2);
@@ -228,13 +232,13 @@ TEST_CASE("Zeros lead from an odd position to the padding record")
 	TraceWriter writer;
 
 	writer.bytes.resize(24); /* as if the trace began at position 40 */
-	writer.pad(128);
+	writer.pad(192);
 	writer.start();
 	TraceVerifier verifier(expect(writer));
 	verifier.begin_at(40);
 	REQUIRE(verifier.feed(writer.bytes));
 	CHECK(verifier.complete());
-	CHECK(verifier.totals().pad_bytes == 152);
+	CHECK(verifier.totals().pad_bytes == 216);
 }
 
 TEST_CASE("A ring is verified from the oldest whole record to the newest, however often it wrapped")
@@ -245,17 +249,19 @@ TEST_CASE("A ring is verified from the oldest whole record to the newest, howeve
 	writer.start();
 	writer.data(GENERATE(0u, 3u, 7u, 8u, 20u, 200u));
 	bool padded = GENERATE(false, true);
+	auto expectation = expect(writer);
+	expectation.padding = std::max(writer.size, 320u);
 	if (padded) {
-		writer.pad(320);
+		writer.pad(expectation.padding);
 		writer.data(5);
 	}
 	Ring ring(writer.bytes, 8192);
-	TraceVerifier verifier(expect(writer));
+	TraceVerifier verifier(expectation);
 	bool accepted = verifier.snapshot(ring.shot);
 	INFO(verifier.error());
 	REQUIRE(accepted);
 	CHECK(verifier.streams()[0].next_seq == writer.seq);
-	CHECK(verifier.totals().skipped < std::max(writer.size, 320u));
+	CHECK(verifier.totals().skipped < expectation.padding);
 }
 
 TEST_CASE("A ring in which any byte of a whole record is wrong is rejected")
@@ -285,4 +291,501 @@ TEST_CASE("A ring that was not filled may hold nothing unknown")
 	ring.shot.spans = {std::span<const std::byte>(ring.bytes), {}};
 	TraceVerifier verifier(expect(writer));
 	CHECK_FALSE(verifier.snapshot(ring.shot));
+}
+
+namespace
+{
+
+/* What the verifier says of a trace, or of a snapshot; nothing when it agrees. */
+std::string wrong_with(const TraceWriter &writer, const TraceExpectation &expectation)
+{
+	TraceVerifier verifier(expectation);
+
+	const bool right = verifier.feed(writer.bytes) && verifier.complete();
+
+	CHECK(right == verifier.error().empty());
+	return verifier.error();
+}
+
+std::string wrong_with(const Snapshot &shot, const TraceExpectation &expectation)
+{
+	TraceVerifier verifier(expectation);
+
+	const bool right = verifier.snapshot(shot);
+
+	CHECK(right == verifier.error().empty());
+	return verifier.error();
+}
+
+/* Takes the record with that index out of a trace of records of one size. */
+void drop(TraceWriter &writer, std::ptrdiff_t index, std::ptrdiff_t count = 1)
+{
+	auto first = writer.bytes.begin() + index * writer.size;
+
+	writer.bytes.erase(first, first + count * writer.size);
+}
+
+/* The same without the position it begins with. */
+std::string behind_position(const std::string &error)
+{
+	return error.substr(error.empty() ? 0 : error.find(": "));
+}
+
+/* A snapshot whose place in the trace is not known, as other PMUs' and those in samples. */
+Snapshot uncertain(std::span<const std::byte> bytes)
+{
+	return {.spans = {bytes, {}}};
+}
+
+} // namespace
+
+TEST_CASE("Every member of a header is looked at")
+{
+	TraceWriter writer;
+	std::string text;
+
+	writer.size = 128;
+	writer.stream = 9;
+	writer.parent = 4;
+	writer.start();
+	writer.data(1);
+	writer.pad(128);
+	writer.data(1);
+	TraceExpectation any;
+	auto changed = [&](std::size_t at, auto &&change, const TraceExpectation &expectation) {
+		TraceWriter other = writer;
+
+		other.change(at, change);
+		return wrong_with(other, expectation);
+	};
+	REQUIRE(wrong_with(writer, any) == "");
+
+	/* Of the second record, the padding, and the last record. */
+	using Change = void (*)(auxpmu_record &);
+	struct Wrong {
+		std::size_t at;
+		Change change;
+		const char *text;
+	};
+	for (const Wrong &one : {
+		     Wrong{128, [](auxpmu_record &r) { r.size = 96; }, "not a power of two"},
+		     Wrong{128, [](auxpmu_record &r) { r.size = 32; }, "not a power of two"},
+		     Wrong{128, [](auxpmu_record &r) { r.size = 8192; }, "not a power of two"},
+		     Wrong{128, [](auxpmu_record &r) { r.size = 64; }, "differ from those of the stream's first"},
+		     Wrong{128, [](auxpmu_record &r) { r.kind = 0; }, "kind is 0"},
+		     Wrong{128, [](auxpmu_record &r) { r.kind = 4; }, "kind is 4"},
+		     Wrong{128, [](auxpmu_record &r) { r.pattern = 3; }, "pattern 3"},
+		     Wrong{128, [](auxpmu_record &r) { r.cpu = 1 << 20; }, "CPU 1048576"},
+		     Wrong{128, [](auxpmu_record &r) { r.cpu = 1; }, "there is no START"},
+		     Wrong{128, [](auxpmu_record &r) { r.stream = 0; }, "stream 0"},
+		     Wrong{128, [](auxpmu_record &r) { r.parent = 5; }, "differ from those"},
+		     Wrong{128, [](auxpmu_record &r) { r.parent = 9; }, "no older stream"},
+		     Wrong{128, [](auxpmu_record &r) { r.parent = 12; }, "no older stream"},
+		     Wrong{128, [](auxpmu_record &r) { r.time = 999; }, "time goes back"},
+		     Wrong{128, [](auxpmu_record &r) { r.time = 0; }, "time goes back"},
+		     Wrong{128, [](auxpmu_record &r) { r.ip = 0; }, "record n is of block n"},
+		     Wrong{128, [](auxpmu_record &r) { r.ip = 17; }, "no block"},
+		     Wrong{128, [](auxpmu_record &r) { r.ip = 4096 + 16; }, "no block"},
+		     Wrong{128, [](auxpmu_record &r) { r.reserved = 1; }, "reserved"},
+		     Wrong{256, [](auxpmu_record &r) { r.size = 0; }, "must be a multiple of 64"},
+		     Wrong{256, [](auxpmu_record &r) { r.size = 96; }, "must be a multiple of 64"},
+		     Wrong{256, [](auxpmu_record &r) { r.size = 64; }, "no record begins here"},
+		     Wrong{256, [](auxpmu_record &r) { r.seq = 2; }, "seq 0"},
+		     Wrong{256, [](auxpmu_record &r) { r.pattern = 1; }, "of padding is not zero"},
+		     Wrong{256, [](auxpmu_record &r) { r.parent = 4; }, "of padding is not zero"},
+		     Wrong{256, [](auxpmu_record &r) { r.seed = 7; }, "of padding is not zero"},
+		     Wrong{256, [](auxpmu_record &r) { r.ip = 16; }, "of padding is not zero"},
+		     Wrong{256, [](auxpmu_record &r) { r.reserved = 1; }, "reserved"},
+		     Wrong{256, [](auxpmu_record &r) { r.stream = 0; }, "padding of stream 0"},
+		     Wrong{256, [](auxpmu_record &r) { r.stream = 8; }, "of which there is no record"},
+		     Wrong{256, [](auxpmu_record &r) { r.cpu = 1 << 20; }, "padding of stream 9 on CPU 1048576"},
+		     Wrong{256, [](auxpmu_record &r) { r.time = 1000; }, "time goes back"},
+		     Wrong{256, [](auxpmu_record &r) { r.time = 0; }, "time goes back"},
+		     Wrong{256, [](auxpmu_record &r) { r.time = 2000; }, "time goes back"},
+	     }) {
+		INFO("at " << one.at << ": " << one.text);
+		text = changed(one.at, one.change, any);
+		CHECK_THAT(text, ContainsSubstring(one.text));
+	}
+	any.cpu = 0;
+	text = changed(
+		256, [](auxpmu_record &r) { r.cpu = 2; }, any);
+	CHECK_THAT(text, ContainsSubstring("CPU is not 0, which was asked for, in padding"));
+	text = changed(
+		0, [](auxpmu_record &r) { r.ip = 16; }, any);
+	CHECK_THAT(text, ContainsSubstring("begins with ip 0x10"));
+}
+
+TEST_CASE("A record lies at a multiple of its size, padding at one of 64")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+
+	SECTION("a record")
+	{
+		writer.start();
+		writer.pad(320);
+		writer.data(1);
+		CHECK_THAT(wrong_with(writer, expectation), ContainsSubstring("no multiple of its size"));
+	}
+	SECTION("padding")
+	{
+		TraceVerifier verifier(expectation);
+		writer.pad(64);
+		verifier.begin_at(40);
+		CHECK_FALSE(verifier.feed(writer.bytes));
+		CHECK_THAT(verifier.error(), ContainsSubstring("no multiple of 64"));
+	}
+}
+
+TEST_CASE("The trace goes over to another stream, or CPU, with a START only, unless that is what is lost")
+{
+	TraceWriter one, two;
+	auto expectation = expect(one);
+
+	two.stream = 2;
+	one.start();
+	two.time = 1100;
+	two.start();
+	one.append(two.bytes.data(), two.bytes.size());
+	one.time = 1200;
+	SECTION("back to a stream that was traced before")
+	{
+		one.data(1);
+		CHECK_THAT(wrong_with(one, expectation), ContainsSubstring("there is no START"));
+		expectation.gaps_allowed = true;
+		CHECK_THAT(wrong_with(one, expectation), ContainsSubstring("there is no START"));
+	}
+	SECTION("to one of which more is lost")
+	{
+		one.seq++;
+		one.data(1);
+		expectation.gaps_allowed = true;
+		TraceVerifier verifier(expectation);
+		CHECK(verifier.feed(one.bytes));
+		CHECK(verifier.totals().lost == 1);
+	}
+	SECTION("to one that is new, in the middle of a buffer")
+	{
+		one.stream = 3;
+		one.seq = 12;
+		one.data(1);
+		expectation.any_first = true;
+		CHECK_THAT(wrong_with(one, expectation), ContainsSubstring("there is no START"));
+	}
+	SECTION("to another CPU")
+	{
+		one.start();
+		one.cpu = 1;
+		one.data(1);
+		CHECK_THAT(wrong_with(one, expectation), ContainsSubstring("there is no START"));
+	}
+}
+
+TEST_CASE("More streams than there may be are an error")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+
+	expectation.streams = 2;
+	for (writer.stream = 1; writer.stream <= 2; writer.stream++) {
+		writer.seq = 0;
+		writer.start();
+	}
+	CHECK(wrong_with(writer, expectation) == "");
+	writer.seq = 0;
+	writer.start();
+	CHECK_THAT(wrong_with(writer, expectation), ContainsSubstring("more than 2 streams"));
+}
+
+TEST_CASE("A gap is right only where an AUX record says that trace is missing")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+
+	/* Missing behind position 1024, and again behind 2048. */
+	writer.start();
+	writer.data(3);
+	writer.seq += 5;
+	writer.data(4);
+	writer.seq++;
+	writer.data(1);
+	expectation.gaps_allowed = true;
+	TraceVerifier verifier(expectation);
+	auto announce = [&](std::uint64_t offset, std::uint64_t size, bool missing) {
+		verifier.announce(offset, size, missing);
+	};
+	bool right = true;
+
+	SECTION("nobody says so")
+	right = false;
+	SECTION("one says so of one of them only")
+	{
+		announce(0, 1024, true);
+		announce(1024, 768, true);
+		announce(1792, 512, false);
+		right = false;
+	}
+	SECTION("at the ends of what they tell of")
+	{
+		announce(0, 1024, true);
+		announce(1024, 1024, true);
+		announce(2048, 256, false);
+	}
+	SECTION("where it goes on")
+	{
+		announce(0, 1024, false);
+		announce(1024, 512, true);
+		announce(1536, 512, false);
+		announce(2048, 0, true);
+	}
+	SECTION("one of everything")
+	announce(0, 2304, true);
+	REQUIRE(verifier.feed(writer.bytes));
+	CHECK(verifier.totals().lost == 6);
+	CHECK(verifier.totals().lost_bytes == 6 * 256);
+	CHECK(verifier.streams()[0].lost == 6);
+	CHECK(verifier.accounted() == right);
+	if (!right)
+		CHECK_THAT(verifier.error(), ContainsSubstring("no AUX record there says so"));
+}
+
+TEST_CASE("Of a filtered program each block follows where the one before leads")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+	Program program;
+
+	program.fill(Block::left_out);
+	for (auto block : {4, 5, 6, 9, 20, 21})
+		program[static_cast<std::size_t>(block)] = Block::traced;
+	program[30] = Block::stops;
+	expectation.program = program;
+	auto at = [&](std::initializer_list<unsigned> blocks) {
+		for (auto block : blocks) {
+			writer.block = block;
+			writer.data(1);
+		}
+	};
+	auto start_at = [&](unsigned block) {
+		writer.block = block;
+		writer.start();
+	};
+	const char *wrong = nullptr;
+
+	start_at(0);
+	at({4, 5, 6, 9});
+	SECTION("to the stop, and on from anywhere")
+	{
+		at({20, 21});
+		start_at(200);
+		at({4, 5});
+	}
+	SECTION("to the next start, which takes any block")
+	{
+		start_at(12);
+		at({20, 21});
+		start_at(30);
+		at({4});
+	}
+	SECTION("starts that follow one another")
+	{
+		start_at(10);
+		start_at(11);
+		start_at(12);
+	}
+	SECTION("a traced block skipped")
+	{
+		at({21});
+		wrong = "0x140 is to be traced";
+	}
+	SECTION("a traced block skipped, up to a start")
+	{
+		start_at(21);
+		wrong = "0x140 is to be traced";
+	}
+	SECTION("a block twice")
+	{
+		at({9});
+		wrong = "0x140 is to be traced";
+	}
+	SECTION("what is left out")
+	{
+		at({11});
+		wrong = "0xb0 is not to be traced";
+	}
+	SECTION("past what stops")
+	{
+		at({20, 21, 4});
+		wrong = "0x1e0 stops the trace";
+	}
+	SECTION("what stops")
+	{
+		at({20, 21, 30});
+		wrong = "0x1e0 is not to be traced";
+	}
+	SECTION("what is left out, behind a gap")
+	{
+		writer.seq += 2;
+		at({11});
+		expectation.gaps_allowed = true;
+		wrong = "0xb0 is not to be traced";
+	}
+	SECTION("anything that is traced, behind a gap")
+	{
+		writer.seq += 2;
+		at({6});
+		expectation.gaps_allowed = true;
+		TraceVerifier verifier(expectation);
+		CHECK(verifier.feed(writer.bytes));
+		return;
+	}
+	if (wrong)
+		CHECK_THAT(wrong_with(writer, expectation), ContainsSubstring(wrong));
+	else
+		CHECK(wrong_with(writer, expectation) == "");
+}
+
+TEST_CASE("A filtered program's trace may be looked at from its middle on")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+	Program program;
+
+	program.fill(Block::traced);
+	expectation.program = program;
+	expectation.any_first = true;
+	writer.seq = 700;
+	writer.block = 12;
+	writer.data(3);
+	CHECK(wrong_with(writer, expectation) == "");
+}
+
+TEST_CASE("A snapshot has all records from its oldest to its newest")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+
+	writer.size = 256;
+	writer.start();
+	writer.data(9);
+	writer.start();
+	writer.data(29);
+	auto shot_of = [&](auto &&change) {
+		TraceWriter other = writer;
+
+		change(other);
+		Ring ring(other.bytes, 4096);
+		auto certain = behind_position(wrong_with(ring.shot, expectation));
+		auto rest = std::span(other.bytes).last(4096);
+		CHECK(behind_position(wrong_with(uncertain(rest), expectation)) == certain);
+		return certain;
+	};
+	CHECK(shot_of([](TraceWriter &) {}) == "");
+	/* Of the 40 records 16 are there: any of the inner ones, and any two. */
+	for (std::ptrdiff_t index = 26; index < 39; index++)
+		for (std::ptrdiff_t count : {1, 2}) {
+			INFO(count << " missing at " << index);
+			CHECK_THAT(shot_of([&](TraceWriter &other) {
+				drop(other, index, std::min<std::ptrdiff_t>(count, 39 - index));
+			}),
+				ContainsSubstring("are missing"));
+		}
+	/* The newest one twice, or instead of the one before. */
+	CHECK_THAT(shot_of([](TraceWriter &other) {
+		other.bytes.insert(other.bytes.end(), other.bytes.end() - 256, other.bytes.end());
+	}),
+		ContainsSubstring("seq goes back"));
+	/* Half of it is zero. */
+	CHECK(shot_of([](TraceWriter &other) {
+		std::fill(other.bytes.end() - 4096, other.bytes.end() - 2048, std::byte{0});
+	}) != "");
+	CHECK(shot_of([](TraceWriter &other) {
+		std::fill(other.bytes.end() - 4096, other.bytes.end() - 3840, std::byte{0});
+	}) != "");
+	/* It is not at the place it says. */
+	Ring ring(writer.bytes, 4096);
+	ring.shot.from -= 64;
+	CHECK_THAT(wrong_with(ring.shot, expectation), ContainsSubstring("4096 bytes from there"));
+	ring.shot.to -= 64;
+	CHECK_THAT(wrong_with(ring.shot, expectation), ContainsSubstring("no multiple of its size"));
+}
+
+TEST_CASE("A buffer that was not filled begins with a START, and nothing in front of it")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+
+	writer.start();
+	writer.data(5);
+	SECTION("so it does")
+	CHECK(wrong_with(Ring(writer.bytes, 4096).shot, expectation) == "");
+	SECTION("its first record is missing")
+	{
+		drop(writer, 0);
+		CHECK_THAT(wrong_with(Ring(writer.bytes, 4096).shot, expectation), ContainsSubstring("is no START"));
+	}
+	SECTION("its first record is zeros")
+	{
+		std::fill_n(writer.bytes.begin(), 256, std::byte{0});
+		CHECK_THAT(wrong_with(Ring(writer.bytes, 4096).shot, expectation), ContainsSubstring("is no START"));
+	}
+	SECTION("zeros are in front of its first record")
+	{
+		writer.bytes.insert(writer.bytes.begin(), 1024, std::byte{0});
+		CHECK_THAT(wrong_with(Ring(writer.bytes, 4096).shot, expectation), ContainsSubstring("not filled"));
+	}
+	SECTION("all of it is zeros")
+	{
+		std::ranges::fill(writer.bytes, std::byte{0});
+		CHECK_THAT(wrong_with(Ring(writer.bytes, 4096).shot, expectation), ContainsSubstring("no record"));
+	}
+	SECTION("where it is not known how much was filled, zeros are")
+	{
+		writer.bytes.insert(writer.bytes.begin(), 4096 - writer.bytes.size(), std::byte{0});
+		CHECK(wrong_with(uncertain(writer.bytes), expectation) == "");
+		drop(writer, 10);
+		writer.bytes.insert(writer.bytes.begin(), 256, std::byte{0});
+		CHECK_THAT(wrong_with(uncertain(writer.bytes), expectation), ContainsSubstring("bytes of zeros"));
+	}
+}
+
+TEST_CASE("In front of the oldest whole record is the end of the one before it, or of padding")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+	const auto rest_of = [&](std::size_t bytes) {
+		return uncertain(std::span<const std::byte>(writer.bytes).last(bytes));
+	};
+
+	writer.size = GENERATE(256u, 4096u);
+	writer.pattern = static_cast<std::uint16_t>(GENERATE(0, 1, 2));
+	expectation.record_size = writer.size;
+	expectation.pattern = writer.pattern;
+	writer.start();
+	writer.data(4);
+	const std::size_t two = 2 * writer.size;
+	for (std::size_t cut : {64u, 128u, 192u}) {
+		CHECK(wrong_with(rest_of(two + cut), expectation) == "");
+		const auto one = writer.bytes.size() - two - GENERATE_COPY(8u, 40u, 64u);
+		writer.bytes[one] ^= std::byte{1};
+		CHECK_THAT(wrong_with(rest_of(two + cut), expectation), ContainsSubstring("is not the end of"));
+		writer.bytes[one] ^= std::byte{1};
+	}
+	SECTION("more than that")
+	{
+		/* The oldest record's header is gone. */
+		writer.bytes[writer.bytes.size() - 2 * two] ^= std::byte{1};
+		CHECK_THAT(wrong_with(rest_of(2 * two), expectation), ContainsSubstring("bytes further on"));
+	}
+	SECTION("padding")
+	{
+		expectation.padding = 2 * two;
+		writer.pad(2 * writer.size);
+		writer.data(1);
+		CHECK(wrong_with(rest_of(3 * writer.size - 64), expectation) == "");
+		CHECK(wrong_with(rest_of(3 * writer.size), expectation) == "");
+		expectation.padding = 0;
+		CHECK_THAT(wrong_with(rest_of(3 * writer.size - 64), expectation), ContainsSubstring("bytes of zeros"));
+	}
 }

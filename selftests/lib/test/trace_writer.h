@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "../../../uapi/auxpmu.h"
@@ -22,6 +23,7 @@ struct TraceWriter {
 	std::uint64_t seq = 0;
 	std::uint64_t time = 1000;
 	std::uint32_t seed = 7;
+	std::optional<std::uint32_t> block; /* of the program, which is executed next; else the seq says */
 	std::vector<std::byte> bytes;
 
 	static std::uint32_t plain_crc(const void *data, std::size_t count)
@@ -55,7 +57,7 @@ struct TraceWriter {
 		record.stream = stream;
 		record.parent = parent;
 		record.seq = seq++;
-		record.ip = static_cast<std::uint32_t>(record.seq % 256 * 16);
+		record.ip = static_cast<std::uint32_t>(block ? (*block)++ * 16 : record.seq % 256 * 16);
 		record.time = time++;
 		record.seed = seed;
 		record.crc = plain_crc(&record, 60);
@@ -74,6 +76,18 @@ struct TraceWriter {
 										: mix(base + i);
 			append(&word, sizeof(word));
 		}
+	}
+
+	/* The header at that offset with something else in it, and the CRC right for that. */
+	template <class Change>
+	void change(std::size_t at, Change &&change)
+	{
+		auxpmu_record record;
+
+		std::memcpy(&record, &bytes[at], sizeof(record));
+		change(record);
+		record.crc = plain_crc(&record, 60);
+		std::memcpy(&bytes[at], &record, sizeof(record));
 	}
 
 	void start() { put(AUXPMU_RECORD_START); }
