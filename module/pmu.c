@@ -88,11 +88,11 @@ static int check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
 		return -EINVAL;
 	}
 	needs->rules.contiguous = needs->output == AUXPMU_WINDOW;
-	wrong = auxpmu_window_rules_valid(rules, NULL);
+	wrong = auxpmu_window_rules_alone(rules, PAGE_SIZE);
 	if (!wrong)
 		return 0;
 	auxpmu_notice(pmu,
-		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, unit %u, spare %u, granule %u, early %u; a page is %lu)",
+		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, unit %u, spare %u, granule %llu, early %u; a page is %lu)",
 		      wrong, rules->start_align, rules->end_align, rules->unit, rules->spare,
 		      rules->granule, rules->early, PAGE_SIZE);
 	return -EINVAL;

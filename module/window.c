@@ -85,12 +85,8 @@ static u64 end_at_or_above(const struct auxpmu_chunks *chunks,
 	return align_up(target, rules->end_align);
 }
 
-const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
-				      const struct auxpmu_chunks *chunks)
+const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u64 page)
 {
-	u64 page = chunks ? (u64)1 << chunks->page_shift : 4096;
-	u64 bytes, need, waste, skip;
-
 	if (!power_of_two(rules->start_align) || rules->start_align > page)
 		return "start_align is not a power of two from 1 to a page";
 	if (!rules->unit)
@@ -115,9 +111,18 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	}
 	if (rules->early >= page || (rules->early && rules->spare))
 		return "early is not less than a page, or there are spare bytes";
-	if (!chunks)
-		return NULL;
+	return NULL;
+}
 
+const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
+				      const struct auxpmu_chunks *chunks)
+{
+	u64 page = (u64)1 << chunks->page_shift;
+	const char *wrong = auxpmu_window_rules_alone(rules, page);
+	u64 bytes, need, waste, skip;
+
+	if (wrong)
+		return wrong;
 	bytes = auxpmu_chunks_bytes(chunks);
 	/* A unit that does not stop where it may start leaves heads that are not aligned. */
 	skip = rules->unit % start_multiple(rules) ? start_multiple(rules) - 1 : 0;

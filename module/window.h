@@ -45,7 +45,7 @@ struct auxpmu_window_rules {
 	u32 end_align;
 	u32 unit;
 	u32 spare;
-	u32 granule;
+	u64 granule;
 	u32 early;
 	bool contiguous;
 	bool grid;
@@ -96,12 +96,21 @@ struct auxpmu_window {
 };
 
 /**
+ * auxpmu_window_rules_alone() - do the rules fit together, whatever the buffer?
+ * @rules: of the unit
+ * @page: bytes of a page
+ *
+ * Return: NULL, or a few words that say what is wrong (static storage).
+ */
+const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u64 page);
+
+/**
  * auxpmu_window_rules_valid() - do the rules fit together, and the buffer?
  * @rules: of the unit
- * @chunks: of the buffer, or NULL to check the rules alone
+ * @chunks: of the buffer
  *
- * With a buffer: rules are valid only if an empty buffer always has a window, for every head such a
- * unit leaves behind. Where @unit is a multiple of @start_align, those are the multiples of
+ * They do only if an empty buffer always has a window, for every head such a unit leaves behind.
+ * Where @unit is a multiple of @start_align, those are the multiples of
  * @start_align and of the smaller of @unit and @end_align (of @unit, with a granule); else they are
  * any. From other heads, which only a unit with other rules can have left in the same buffer, a
  * small buffer may read as full.

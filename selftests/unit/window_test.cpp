@@ -393,13 +393,13 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 						const Rules rules{
 							start, end, unit, 0, granule, 0, contiguous, false, false};
 						CAPTURE(text(rules));
-						const auto *alone = auxpmu_window_rules_valid(&rules, nullptr);
+						const auto *alone = auxpmu_window_rules_alone(&rules, 4096);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
-						// Without a buffer there is no page to compare with; what cannot fit any page is for the lead to choose.
-						if (rules_fit(rules, 4096))
-							ENSURE(alone == nullptr);
-						if (!rules_fit(rules, std::nullopt))
-							ENSURE(alone != nullptr);
+						ENSURE((alone == nullptr) == rules_fit(rules, 4096));
+						// Of larger pages (arm64) the same holds.
+						for (std::uint64_t page : {16384, 65536})
+							ENSURE((auxpmu_window_rules_alone(&rules, page) == nullptr) ==
+								rules_fit(rules, page));
 						if (!rules_fit(rules, 4096))
 							ENSURE(fitted != nullptr);
 						if (alone)
