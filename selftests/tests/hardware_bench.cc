@@ -325,7 +325,6 @@ const Foreign &foreign_nmis(const std::string &name)
 	if (known != measured_once.end())
 		return known->second;
 	constexpr int rounds = 20;
-	Tracer tracer(name, Target::on_cpu(0), 32 * MiB, AuxMode::full_trace);
 	perf_event_attr attr{};
 
 	attr.size = sizeof(attr);
@@ -353,6 +352,8 @@ const Foreign &foreign_nmis(const std::string &name)
 	};
 	begin_profile(name + "-");
 	const Foreign without = measure();
+	/* Handlers that are there as long as the event is count, too. */
+	Tracer tracer(name, Target::on_cpu(0), 32 * MiB, AuxMode::full_trace);
 	tracer.event.enable().value();
 	begin_profile(name);
 	const Foreign with = measure();
