@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the shim of the kernel asks of processor and memory.
+#include "processor.h"
+
+#include "driver.h"
+
+#include <cstdlib>
+
+extern "C" {
+#include "../../drivers/pt/caps.h"
+}
+
+using unit::processor;
+
+unit::Processor unit::processor;
+
+extern "C" {
+
+cpu_entry_area unit_entry_area;
+
+void *unit_zeroed(std::size_t bytes, std::size_t align)
+{
+	if (processor.allocations_left == 0)
+		return nullptr;
+	if (processor.allocations_left > 0)
+		processor.allocations_left--;
+	processor.allocated++;
+	const auto whole = (bytes + align - 1) / align * align;
+	return std::memset(std::aligned_alloc(align, whole), 0, whole);
+}
+
+void unit_free(const void *at)
+{
+	processor.allocated--;
+	std::free(const_cast<void *>(at));
+}
+
+bool unit_in_nmi()
+{
+	return processor.in_nmi;
+}
+
+u64 unit_rdmsr(u32 msr)
+{
+	return processor.registers[msr];
+}
+
+int unit_wrmsr(u32 msr, u64 value)
+{
+	if (processor.faults && processor.faults(msr, value))
+		return -EIO;
+	processor.registers[msr] = value;
+	return 0;
+}
+
+u32 pt_cap(enum pt_cap cap)
+{
+	return processor.caps[cap];
+}
+
+bool pt_needs_branches()
+{
+	return processor.needs_branches;
+}
+
+bool pt_single_range_is_sound()
+{
+	return processor.single_range_is_sound;
+}
+
+// The framework's: see module/auxpmu.h.
+void *auxpmu_buffer_run(const auxpmu_buffer *buffer, u64 position, u64 *length)
+{
+	const auto offset = position % buffer->size;
+	auto end = offset - offset % 4096 + 4096;
+
+	while (end < buffer->size &&
+		static_cast<char *>(buffer->pages[end / 4096 - 1]) + 4096 == buffer->pages[end / 4096])
+		end += 4096;
+	*length = end - offset;
+	return static_cast<char *>(buffer->pages[offset / 4096]) + offset % 4096;
+}
+
+ssize_t auxpmu_counter_show(device *, device_attribute *, char *)
+{
+	return 0;
+}
+}

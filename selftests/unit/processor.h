@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The processor that the unit tests of the drivers' pure parts run on: what it can do and what its registers hold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+
+namespace unit
+{
+
+struct Processor {
+	std::array<std::uint32_t, 32> caps{}; // by enum pt_cap
+	bool needs_branches = false;
+	bool single_range_is_sound = false;
+	std::map<std::uint32_t, std::uint64_t> registers;
+	std::function<bool(std::uint32_t, std::uint64_t)> faults; // is that write refused?
+	bool in_nmi = false;
+	long allocations_left = -1; // before one fails; -1: none does
+	long allocated = 0;         // and not freed
+};
+
+extern Processor processor;
+
+} // namespace unit
