@@ -25,8 +25,7 @@ inline void must_yield(std::uint64_t bytes, std::string_view when)
 {
 	if (yields() == "nothing")
 		return;
-	INFO(options().pmu << " wrote " << bytes << " bytes " << when << "; its caps/yields promises trace of a busy CPU: "
-			   << yields());
+	INFO(options().pmu << ", whose caps/yields says " << yields() << ", wrote " << bytes << " bytes " << when);
 	REQUIRE(bytes > 0);
 }
 
