@@ -232,8 +232,17 @@ std::vector<std::uint64_t> controls(const Pmu &whose, const std::vector<Ask> &as
 		}
 		INFO(whose.name() << ", " << ask.what);
 		Tracing tracing(whose, ask);
-		tracing.event.enable().value();
-		all.push_back(registers[whose.name().ends_with("bts") ? debugctl : rtit_ctl]);
+		const bool bts = whose.name().ends_with("bts");
+		const std::uint64_t on = bts ? 0xc0 : 1;
+		std::uint64_t control = 0;
+		/* On a slow machine the area may be full, and the unit off, before it is looked at. */
+		wait_until("the trace unit to be on", [&] {
+			tracing.aux.consume(tracing.aux.readable().size());
+			tracing.event.restart().value();
+			control = registers[bts ? debugctl : rtit_ctl];
+			return (control & on) == on;
+		});
+		all.push_back(control);
 		tracing.event.disable().value();
 	}
 	return all;
@@ -346,6 +355,8 @@ std::vector<Ask> every_control()
 	for (const auto &[name, bits] : fields()) {
 		const std::uint64_t lowest = bits & -bits;
 		configs.insert(branches | bits);
+		/* Without branches, which are not asked for then. */
+		configs.insert(field("pt") | bits);
 		for (std::uint64_t value = 0; value <= bits / lowest; value++)
 			configs.insert(timing | value * lowest);
 	}
