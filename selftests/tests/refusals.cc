@@ -14,6 +14,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -345,6 +346,8 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 {
 	need_synthetic();
 	need_root();
+	if (::access("/sys/kernel/config/auxpmu", F_OK))
+		::mount("configfs", "/sys/kernel/config", "configfs", 0, nullptr);
 	auto made = ModelledUnit::make("refusing");
 	if (!made)
 		SKIP("no unit can be modelled: " << made.error().text);
