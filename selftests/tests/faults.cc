@@ -34,6 +34,18 @@ std::uint64_t counted(Tracer &tracer, const char *counter)
 	return statistics().since(*tracer.before)[counter];
 }
 
+/* The same event traces on, to the last record, and more than its AUX area holds. */
+void goes_on(Tracer &tracer)
+{
+	const std::uint64_t head = tracer.aux.head();
+
+	tracer.enable();
+	tracer.drain();
+	tracer.pump(2 * tracer.setup.aux_bytes, tracer.setup.aux_bytes / 8);
+	tracer.drain();
+	CHECK(tracer.aux.head() - head >= 2 * tracer.setup.aux_bytes);
+}
+
 /* The PMU works as if nothing had been. */
 void works(const Setup &setup)
 {
@@ -142,8 +154,7 @@ TEST_CASE(
 		}
 		tracer.disable();
 		tracer.drain();
-		tracer.enable();
-		tracer.emit_all(64);
+		goes_on(tracer);
 		tracer.finish();
 		CHECK(counted(tracer, "partials") == 2);
 	}
@@ -164,8 +175,7 @@ TEST_CASE("Fault stuck: what a unit wrote without moving its pointer is lost, fl
 			tracer.disable();
 		}
 		CHECK(tracer.aux.head() == 0);
-		tracer.enable();
-		tracer.emit_all(64);
+		goes_on(tracer);
 		tracer.finish();
 		CHECK(tracer.tally.partial == 1);
 		CHECK(counted(tracer, "lost_unit") == 4096 + 64);
@@ -225,6 +235,7 @@ TEST_CASE("Fault late_irq: what a unit makes beyond its window is lost, and exac
 		tracer.allow_gaps();
 		tracer.enable();
 		tracer.emit_all(48 * KiB);
+		goes_on(tracer);
 		tracer.finish();
 		CHECK(tracer.tally.partial == 1);
 		CHECK(counted(tracer, "lost_unit") == page_size());
@@ -255,9 +266,9 @@ TEST_CASE("Fault lost_irq: a unit whose interrupt never comes stops at its limit
 		CHECK(tracer.aux.head() > 0);
 		CHECK(tracer.aux.head() + counted(tracer, "lost_unit") + counted(tracer, "lost_space") ==
 			256 * KiB + 64);
-		tracer.enable();
-		tracer.emit_all(64);
+		goes_on(tracer);
 		tracer.finish();
+		CHECK(tracer.tally.partial == 1);
 	}
 }
 
@@ -282,7 +293,7 @@ TEST_CASE("Faults truncated, partial, collision: each flag reaches the consumer 
 		std::uint64_t seen = 0, records = 0;
 		tracer.enable();
 		for (int round = 0; round < 4; round++) {
-			tracer.emit(1024);
+			tracer.emit_all(1024);
 			tracer.disable();
 			tracer.data.drain([&](const RecordView &view) {
 				Record record = decode(view, tracer.event.attr());
@@ -297,6 +308,10 @@ TEST_CASE("Faults truncated, partial, collision: each flag reaches the consumer 
 		}
 		CHECK(records == 4);
 		CHECK(fault.left() == 0);
+		/* A START each time. */
+		CHECK(tracer.aux.head() == 4 * (64 + 1024));
+		tracer.verifier.feed(tracer.aux.readable());
+		CHECK(tracer.verifier.ok());
 	}
 	works(Setup{});
 }
