@@ -271,7 +271,6 @@ TEST_CASE("A unit that stopped while nobody listened goes on when somebody does"
 		pin(cpu);
 		Patient patient(AuxMode::full_trace, cpu);
 		const unsigned calls = patient.calls_for(100);
-		const auto partial = patient.tracer.tally.partial;
 
 		patient.tracer.enable();
 		{
@@ -294,8 +293,5 @@ TEST_CASE("A unit that stopped while nobody listened goes on when somebody does"
 				patient.tracer.event.restart().value();
 			return patient.tracer.aux.head() >= end;
 		});
-		patient.tracer.disable();
-		patient.tracer.drain();
-		CHECK(patient.tracer.tally.partial - partial <= 1 + patient.tracer.tally.truncated);
 	}
 }
