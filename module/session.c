@@ -230,14 +230,14 @@ static u64 limit(const struct auxpmu_session *session)
 }
 
 /*
- * Right after another transaction: is the room not worth one?  A unit with memory of its own is not
- * told of room, so that none of it costs an interrupt.
+ * Right after another transaction: is the room not worth one?  (The core holds a byte of it back.)
+ * A unit with memory of its own is not told of room, so that none of it costs an interrupt.
  */
 static bool too_little(const struct auxpmu_session *session, u64 space)
 {
 	return session->fresh && !session->starting && !session->buffer->overwrite &&
 	       auxpmu_session_event(session)->needs.output != AUXPMU_COPY &&
-	       space < least_turn(session->buffer);
+	       space + 1 < least_turn(session->buffer);
 }
 
 /*

@@ -277,13 +277,16 @@ TEST_CASE("Filters that are taken away leave nothing behind: all is traced again
 			INFO(describe(setup) << ", " << text);
 
 			/* Before anything is traced: the verifier wants every block. */
-			Tracer before(setup);
-			before.event.set_filter(text).value();
-			before.event.set_filter("").value();
-			before.enable();
-			before.pump(setup.record * blocks, setup.record * blocks);
-			before.finish();
-			CHECK(before.verifier.totals().records == blocks + 1);
+			{
+				Tracer before(setup);
+
+				before.event.set_filter(text).value();
+				before.event.set_filter("").value();
+				before.enable();
+				before.pump(setup.record * blocks, setup.record * blocks);
+				before.finish();
+				CHECK(before.verifier.totals().records == blocks + 1);
+			}
 
 			/* Meanwhile: behind the START with which the core takes them away. */
 			Tracer tracer(setup);
