@@ -494,7 +494,11 @@ TEST_CASE("A ring that goes while a child writes into it, whose parent was redir
 		}
 		/* The last reference to the first ring's pages is the child's. */
 		CHECK(buffers().size() == 2);
-		/* From here, so that an interrupt of the child's CPU does it. */
+		/*
+		 * From here, so that an interrupt of the child's CPU does it; when the child is there, for of each second the
+		 * scheduler keeps a 20th from a thread that is urgent all the time (sched_rt_runtime_us).
+		 */
+		wait_until("the child to be on its CPU", [&] { return emitter().emit(1, 64).error == 0; });
 		REQUIRE(emitter().emit(1, 64 * KiB).error == 0);
 		wait_until("the buffer to be freed", [] { return buffers().size() == 1; });
 		event.disable().value();
