@@ -59,7 +59,8 @@ static void example_clock(struct timer_list *timer)
 			break;
 		example_write(unit);
 		if (unit->pointer == unit->threshold)
-			auxpmu_interrupt(example);
+			/* Events may open before auxpmu_register() has returned. */
+			auxpmu_interrupt(unit->session->pmu);
 	}
 	if (unit->session->event)
 		mod_timer(timer, jiffies + 1);
