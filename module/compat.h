@@ -104,7 +104,7 @@ static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 #endif
 }
 
-/* Is anything set in the words behind attr.config?  Those that a kernel has not it refuses itself. */
+/* Is anything set behind attr.config?  Words that a kernel does not have it refuses itself. */
 static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
 {
 	u64 all = attr->config1 | attr->config2;

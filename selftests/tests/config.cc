@@ -276,7 +276,8 @@ TEST_CASE("Synthetic and modelled PMUs are for CAP_PERFMON, unless root has said
 				return event || event.error().code != EACCES;
 			}));
 
-			CHECK(log.says(std::format("{}: event refused: synthetic units take CAP_PERFMON", name)) == !opened);
+			CHECK(log.says(std::format("{}: event refused: synthetic units take CAP_PERFMON", name)) ==
+				!opened);
 			return opened;
 		};
 

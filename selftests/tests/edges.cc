@@ -143,7 +143,8 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 	tracer.drain();
 	/* Each byte of it was written in one of those, or began a session. */
 	CAPTURE(passed, delta.text());
-	CHECK(delta["produced"] - delta["lost_unit"] - delta["lost_space"] <= (passed + 1) * most + delta["sessions"] * 64);
+	CHECK(delta["produced"] - delta["lost_unit"] - delta["lost_space"] <=
+		(passed + 1) * most + delta["sessions"] * 64);
 	INFO(tracer.verifier.error());
 	CHECK(tracer.verifier.ok());
 }
@@ -204,9 +205,11 @@ TEST_CASE("Memory of a unit's own is there as long as events need it, on their C
 		CHECK(vmalloc_kib() < before + 2 * ram / KiB - slack);
 		{
 			auto two = Event::open(attr, Target::on_cpu(cpus() - 1)).value();
-			CHECK(vmalloc_kib() >= before + std::min(2u, static_cast<unsigned>(cpus())) * ram / KiB - slack);
+			CHECK(vmalloc_kib() >=
+				before + std::min(2u, static_cast<unsigned>(cpus())) * ram / KiB - slack);
 		}
-		wait_until("all but one unit's memory to be free", [&] { return vmalloc_kib() < before + 2 * ram / KiB - slack; });
+		wait_until("all but one unit's memory to be free",
+			[&] { return vmalloc_kib() < before + 2 * ram / KiB - slack; });
 		CHECK(vmalloc_kib() >= before + ram / KiB - slack);
 	}
 	wait_until("all of it to be free", [&] { return vmalloc_kib() < before + slack; });

@@ -408,11 +408,9 @@ TEST_CASE("Every member of a header is looked at")
 		CHECK_THAT(text, ContainsSubstring(one.text));
 	}
 	any.cpu = 0;
-	text = changed(
-		256, [](auxpmu_record &r) { r.cpu = 2; }, any);
+	text = changed(256, [](auxpmu_record &r) { r.cpu = 2; }, any);
 	CHECK_THAT(text, ContainsSubstring("CPU is not 0, which was asked for, in padding"));
-	text = changed(
-		0, [](auxpmu_record &r) { r.ip = 16; }, any);
+	text = changed(0, [](auxpmu_record &r) { r.ip = 16; }, any);
 	CHECK_THAT(text, ContainsSubstring("begins with ip 0x10"));
 }
 

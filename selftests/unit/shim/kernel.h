@@ -154,4 +154,6 @@ struct perf_output_handle { u64 head; };
 }
 #endif
 
+#define SZ_1M	0x100000
+
 #endif
