@@ -669,12 +669,12 @@ TEST_CASE("sysfs caps/ and the ratios say what the kernel's own driver says, and
 		for (auto *all : {&folder, &their_folder})
 			all->erase(own);
 	CHECK(other_text(folder, their_folder) == "");
-	CHECK(more(folder, their_folder) == std::set<std::string>{"claim"});
+	CHECK(more(folder, their_folder) == std::set<std::string>{"claim", "claims"});
 	const auto caps = files(pmu(), "caps"), their_caps = files(theirs(), "caps");
 	CHECK(other_text(caps, their_caps) == "");
 	/* Every PMU of auxpmu's has these: docs/consumers.md. */
 	CHECK(more(caps, their_caps) ==
-		std::set<std::string>{"aux_head", "granule", "max_order", "overwrite", "pause", "sampling"});
+		std::set<std::string>{"aux_head", "granule", "max_order", "overwrite", "pause", "sampling", "yields"});
 	if (rival() == "intel_pt") {
 		CHECK(their_folder.contains("max_nonturbo_ratio"));
 		CHECK(their_folder.contains("tsc_art_ratio"));

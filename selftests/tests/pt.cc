@@ -266,6 +266,8 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
 	pin(0);
 	Setup setup = on_cpu(0, 256 * KiB);
 	setup.watermark = 16 * KiB;
+	/* Its interrupts may come in an NMI of ours, too. */
+	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
 	Tracer tracer(setup);
 	KernelLog log;
 	/* Some kernels do not show what they have not counted themselves. */
@@ -282,9 +284,13 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
 		tracer.drain();
 	}
 	tracer.disable();
-	const std::uint64_t came = interrupts("NMI") - nmis;
-	CHECK(statistics()["interrupts"] - turns >= 40);
+	const std::uint64_t came = interrupts("NMI") - nmis, known = interrupts("PMI") - counted;
+	const std::uint64_t served = statistics()["interrupts"] - turns;
+	CAPTURE(came, known, served);
+	CHECK(served >= 40);
 	CHECK(came >= 40);
-	CHECK(interrupts("PMI") - counted == came);
+	/* One that falls due while another is served has no NMI of its own, and is counted by the kernel's handler. */
+	CHECK(known >= came);
+	CHECK(known <= std::max(came, served));
 	CHECK_FALSE(log.says("NMI received for unknown reason"));
 }
