@@ -94,7 +94,8 @@ enum auxpmu_synth_pages {
  * on one CPU. Within a stream seq counts 0, 1, 2, ... over every record ever made, in every
  * start..stop, whether or not it reached the AUX area: a gap in seq is lost trace. "crc" is the
  * CRC-32 of IEEE 802.3 (zlib's crc32()) over the header bytes in front of it. The payload needs no
- * checksum, since each word follows from the header.
+ * checksum, since each word follows from the header. A record lies at a multiple of its size in the
+ * AUX area.
  *
  * What is traced is a program of AUXPMU_PROGRAM_BLOCKS blocks, each AUXPMU_PROGRAM_BLOCK bytes, at
  * the address in attr.config2. It runs through them one after the other, round and round; each
@@ -103,8 +104,8 @@ enum auxpmu_synth_pages {
  *
  * Where the unit had to step over bytes (a window must start aligned, a chunk has no room for one
  * more record) the bytes stepped over are zero up to the next multiple of 64 and then one record of
- * kind AUXPMU_RECORD_PAD that covers the rest: its size is any multiple of 64, its seq is 0 and
- * does not count, and its payload is zero.
+ * kind AUXPMU_RECORD_PAD that covers the rest: its size is any multiple of 64; stream, cpu, time
+ * and crc are as in any record; all else, seq included, is zero and does not count.
  */
 #define AUXPMU_RECORD_MAGIC	0x4d505841u	/* "AXPM" in memory on a little-endian machine */
 #define AUXPMU_RECORD_MIN	64u

@@ -14,8 +14,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../lib/modelled_unit.h"
@@ -23,6 +21,7 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "stranger.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -251,42 +250,17 @@ std::vector<Way> ways_of_claims()
 	return ways;
 }
 
-/* An AUX PMU that is not auxpmu's, as long as this lives; false if it was not built. */
-class Stranger
+/* Where users could hand our buffers to another PMU: nobody may, who may open the unit otherwise. */
+Way beside_a_stranger()
 {
-public:
-	Stranger()
-	{
-		const auto release = read_small_file("/proc/sys/kernel/osrelease").value_or("");
-		UniqueFd file(::open(std::format("/auxpmu/build/stranger/{}/auxpmu_stranger.ko", release).c_str(),
-			O_RDONLY | O_CLOEXEC));
-		loaded = file && ::syscall(SYS_finit_module, file.get(), "", 0) == 0;
-	}
-	~Stranger()
-	{
-		if (loaded)
-			::syscall(SYS_delete_module, "auxpmu_stranger", O_NONBLOCK);
-	}
-	Stranger(const Stranger &) = delete;
-	explicit operator bool() const { return loaded; }
-
-private:
-	bool loaded = false;
-};
-
-/* Where users could hand our buffers to another PMU. */
-void add_stranger(std::vector<Way> &ways)
-{
-	if (!Stranger()) {
-		std::printf("# auxpmu_stranger.ko is not there: selftests/vm/stranger builds it\n");
-		return;
-	}
 	Way way = opening_as_nobody("beside a stranger, by nobody", Target::task());
+
 	way.go = [go = way.go] {
+		Unprivileged everybody;
 		Stranger stranger;
-		return go();
+		return everybody ? go() : -1;
 	};
-	ways.push_back(std::move(way));
+	return way;
 }
 
 /* --- the check ---------------------------------------------------------------------------------- */
@@ -344,10 +318,9 @@ TEST_CASE("After a refusal nothing of the trace units, of the kernel's own PMU a
 
 TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken away", "[synth][refusals]")
 {
-	need_synthetic();
 	need_root();
-	if (::access("/sys/kernel/config/auxpmu", F_OK))
-		::mount("configfs", "/sys/kernel/config", "configfs", 0, nullptr);
+	need_configfs();
+	Stranger::need();
 	auto made = ModelledUnit::make("refusing");
 	if (!made)
 		SKIP("no unit can be modelled: " << made.error().text);
@@ -420,7 +393,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		if (attributes.size() == 2 && attributes.back().second == std::string("4096"))
 			ways.push_back(mapping("an area of one record", ENOMEM, usual(), 4 * KiB));
 		if (attributes.empty())
-			add_stranger(ways);
+			ways.push_back(beside_a_stranger());
 		/* A user that is left would keep it alive. */
 		go(ways, [&] {
 			unit.live(false).value();

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Beside an AUX PMU that is not auxpmu's: what is asked of users then, and that neither takes the other's buffers. */
 #include <cerrno>
-#include <format>
 #include <string>
 
-#include <fcntl.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,31 +10,13 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "stranger.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
 
 namespace
 {
-
-/* The stranger's module, loaded as long as this lives. */
-class Stranger
-{
-public:
-	Stranger()
-	{
-		utsname kernel{};
-
-		::uname(&kernel);
-		std::string path = std::format("/auxpmu/build/stranger/{}/auxpmu_stranger.ko", kernel.release);
-		UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-		if (!file)
-			SKIP("no " << path << ": selftests/vm/stranger builds it");
-		if (::syscall(SYS_finit_module, file.get(), "", 0))
-			throw std::runtime_error(std::format("{} cannot be loaded: errno {}", path, errno));
-	}
-	~Stranger() { ::syscall(SYS_delete_module, "auxpmu_stranger", O_NONBLOCK); }
-};
 
 /* What perf_event_open() says to a user who follows himself: 0 or an errno. */
 int as_user(const perf_event_attr &attr)
@@ -63,6 +42,7 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 	need_synthetic();
 	if (::geteuid())
 		SKIP("it takes root to load modules and to become somebody else");
+	Stranger::need();
 	Paranoid two(2);
 	Unprivileged all;
 	REQUIRE(all);
@@ -94,6 +74,7 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][stranger]")
 {
 	need_synthetic();
+	Stranger::need();
 	Stranger stranger;
 	pin(0);
 	perf_event_attr theirs = Pmu::find("auxpmu_stranger").value().attr();
@@ -126,6 +107,7 @@ TEST_CASE("The rival that the claim holds is no danger, any other AUX PMU is", "
 	need_in_tree();
 	if (::geteuid())
 		SKIP("it takes root to load modules and to become somebody else");
+	Stranger::need();
 	/* 6.1 does not tell modules what users may see: there BTS takes CAP_PERFMON anyhow (docs/intel-bts.md). */
 	utsname kernel{};
 	::uname(&kernel);
