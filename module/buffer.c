@@ -102,10 +102,11 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
-/* What the blocks of a buffer are asked of, and the largest order the unit takes. */
+/* What the blocks of a buffer are asked of, the largest order the unit takes, and the fault "mixed". */
 struct blocks {
 	void **pages;
 	unsigned int cap;
+	bool mixed;
 };
 
 /* rb_alloc_aux() notes the order of a large block on its first page. */
@@ -116,13 +117,34 @@ static unsigned int block_order(const struct blocks *blocks, u32 page)
 	return PagePrivate(p) ? page_private(p) : 0;
 }
 
-/* Does @page lie in a block of @order, which begins where its frame number says? */
+/* Pages in front of @page in a block of @order: its frame number tells where that begins. */
+static u32 before_in_block(const struct blocks *blocks, u32 page, unsigned int order)
+{
+	return page_to_pfn(virt_to_page(blocks->pages[page])) & ((1u << order) - 1);
+}
+
+/* Does @page lie in a block of @order? */
 static bool in_block(const struct blocks *blocks, u32 page, unsigned int order)
 {
-	u32 before = page_to_pfn(virt_to_page(blocks->pages[page])) & ((1u << order) - 1);
+	u32 before = before_in_block(blocks, page, order);
 
 	return before <= page && block_order(blocks, page - before) == order &&
 	       blocks->pages[page - before] + ((size_t)before << PAGE_SHIFT) == blocks->pages[page];
+}
+
+/* The order of the piece that begins at @page, when each block counts as a half, a quarter, and so on to single pages. */
+static unsigned int mixed_order(const struct blocks *blocks, u32 page)
+{
+	unsigned int order;
+	u32 rest;
+
+	for (order = AUXPMU_LARGEST_ORDER; order; order--) {
+		if (!in_block(blocks, page, order))
+			continue;
+		rest = (1u << order) - before_in_block(blocks, page, order);
+		return rest > 1 ? min_t(unsigned int, ilog2(rest) - 1, blocks->cap) : 0;
+	}
+	return 0;
 }
 
 /* The order of the piece that begins at @page, when blocks above the cap count as several. */
@@ -131,6 +153,8 @@ static unsigned int piece_order(const void *ctx, u32 page)
 	const struct blocks *blocks = ctx;
 	unsigned int order = block_order(blocks, page);
 
+	if (blocks->mixed)
+		return mixed_order(blocks, page);
 	for (; order <= AUXPMU_LARGEST_ORDER; order++)
 		if (order >= blocks->cap && in_block(blocks, page, order))
 			return blocks->cap;
@@ -180,7 +204,11 @@ static void count_orders(struct auxpmu_buffer *buffer)
 
 static int map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
 {
-	struct blocks blocks = { .pages = buffer->pages, .cap = largest_order(buffer, wish) };
+	struct blocks blocks = {
+		.pages = buffer->pages,
+		.cap = largest_order(buffer, wish),
+		.mixed = auxpmu_fault(buffer->pmu, AUXPMU_FAULT_MIXED),
+	};
 	int ret = map_pages(&buffer->chunks, nr_pages, piece_order, &blocks);
 
 	if (!ret)

@@ -11,6 +11,7 @@ DEFINE_STATIC_KEY_FALSE(auxpmu_faults);
 static const char *const names[AUXPMU_FAULTS] = {
 	[AUXPMU_FAULT_SETUP] = "setup",
 	[AUXPMU_FAULT_ORDERS] = "orders",
+	[AUXPMU_FAULT_MIXED] = "mixed",
 	[AUXPMU_FAULT_ADD] = "add",
 	[AUXPMU_FAULT_ARM] = "arm",
 	[AUXPMU_FAULT_STUCK] = "stuck",

@@ -19,6 +19,7 @@
 enum auxpmu_fault {
 	AUXPMU_FAULT_SETUP,		/* no memory for a buffer's description */
 	AUXPMU_FAULT_ORDERS,		/* blocks count as single pages */
+	AUXPMU_FAULT_MIXED,		/* blocks count as pieces of all smaller orders */
 	AUXPMU_FAULT_ADD,		/* the event cannot be scheduled */
 	AUXPMU_FAULT_ARM,		/* the unit cannot be armed */
 	AUXPMU_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */

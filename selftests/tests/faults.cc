@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <format>
+#include <map>
 #include <string>
 
 #include <fcntl.h>
@@ -102,6 +103,39 @@ TEST_CASE("Fault orders: a buffer of single pages only is as good, and refused w
 	auto event = Event::open(make_attr(setup), setup.target).value();
 	auto data = DataRing::map(event, setup.data_bytes).value();
 	CHECK_FALSE(AuxRing::map(data, event, setup.aux_bytes, setup.mode));
+}
+
+TEST_CASE("Fault mixed: a buffer of blocks of all orders is as good", "[synth][faults]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+			Setup setup = of_output(output);
+			setup.mode = mode;
+			setup.aux_bytes = 256 * KiB;
+			std::map<unsigned, std::uint64_t> expected;
+			{
+				Tracer whole(setup);
+
+				/* A half, a quarter, and so on, and what is left is one page more. */
+				const auto blocks = buffers().at(0).orders;
+				for (const auto &[order, count] : blocks) {
+					REQUIRE(order > 0);
+					for (unsigned part = 0; part < order; part++)
+						expected[part] += part ? count : 2 * count;
+				}
+			}
+			Fault fault("mixed", 1);
+			Tracer tracer(setup);
+			CAPTURE(output, mode == AuxMode::overwrite);
+			CHECK(buffers().at(0).orders == expected);
+			tracer.enable();
+			if (mode == AuxMode::full_trace)
+				tracer.pump(512 * KiB, 16 * KiB);
+			else
+				tracer.emit_all(3 * setup.aux_bytes / 2);
+			tracer.finish();
+		}
 }
 
 TEST_CASE("Fault add: an event that cannot be scheduled traces nothing, and does when it can", "[synth][faults]")
