@@ -190,7 +190,8 @@ TEST_CASE("in buffers of up to 16 bytes every window is the longest allowed, for
 	CHECK(tally.answers > 0);
 }
 
-TEST_CASE("in buffers of up to 32 bytes every window is the longest allowed, for all rules, heads and spaces")
+TEST_CASE("in buffers of up to 32 bytes every window is the longest allowed, for all rules, heads and spaces",
+	"[.thorough]")
 {
 	Tally tally;
 	for (unsigned pages : {1U, 2U, 4U})
@@ -300,13 +301,16 @@ TEST_CASE("what is left of a window when its first part is written is the window
 	CHECK(refused > 0);
 }
 
-TEST_CASE("in random buffers of up to 2 GiB windows are the longest allowed")
+namespace
+{
+
+void in_random_buffers(int buffers)
 {
 	Tally tally;
 	// Another stream of numbers each time the seed is given (--rng-seed); the same one otherwise.
 	const auto seed = Catch::getSeed();
 	Random random(seed);
-	for (int i = 0; i < 250; ++i) {
+	for (int i = 0; i < buffers; ++i) {
 		const unsigned page_shift = pick(random, 0, 7) ? 12 : 16;
 		// The shift keeps small buffers as likely as large ones; only some of the very large, whose layouts take long to make.
 		const auto pages = std::uint64_t{1} << pick(random, 0, i % 16 ? 12 : 31 - page_shift);
@@ -350,6 +354,18 @@ TEST_CASE("in random buffers of up to 2 GiB windows are the longest allowed")
 	std::cout << "# seed " << seed << '\n';
 	report("random windows", tally);
 	CHECK(tally.rules > tally.refused / 4);
+}
+
+} // namespace
+
+TEST_CASE("in random buffers of up to 2 GiB windows are the longest allowed")
+{
+	in_random_buffers(100);
+}
+
+TEST_CASE("in many random buffers of up to 2 GiB windows are the longest allowed", "[.thorough]")
+{
+	in_random_buffers(1000);
 }
 
 TEST_CASE("an empty buffer is never full, whatever valid rules it is used with, wherever such a unit left the head")
