@@ -102,7 +102,7 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
-/* What the blocks of a buffer are asked of, the largest order the unit takes, and the fault "mixed". */
+/* What the blocks of a buffer are asked of, the largest order the unit takes, the fault "mixed". */
 struct blocks {
 	void **pages;
 	unsigned int cap;
@@ -132,7 +132,7 @@ static bool in_block(const struct blocks *blocks, u32 page, unsigned int order)
 	       blocks->pages[page - before] + ((size_t)before << PAGE_SHIFT) == blocks->pages[page];
 }
 
-/* The order of the piece that begins at @page, when each block counts as a half, a quarter, and so on to single pages. */
+/* The order of the piece at @page, if a block is a half, a quarter, and so on to single pages. */
 static unsigned int mixed_order(const struct blocks *blocks, u32 page)
 {
 	unsigned int order;
@@ -142,7 +142,7 @@ static unsigned int mixed_order(const struct blocks *blocks, u32 page)
 		if (!in_block(blocks, page, order))
 			continue;
 		rest = (1u << order) - before_in_block(blocks, page, order);
-		return rest > 1 ? min_t(unsigned int, ilog2(rest) - 1, blocks->cap) : 0;
+		return rest == 1 ? 0 : min_t(unsigned int, ilog2(rest) - 1, blocks->cap);
 	}
 	return 0;
 }
