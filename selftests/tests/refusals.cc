@@ -5,7 +5,6 @@
  */
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <format>
 #include <functional>
 #include <memory>
