@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <format>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -482,7 +483,8 @@ KernelLog::KernelLog() : file(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOE
 		::lseek(file.get(), 0, SEEK_END);
 }
 
-std::vector<std::string> KernelLog::lines()
+/* As /dev/kmsg has them: priority, number, microseconds, flags; text. */
+std::vector<std::string> KernelLog::records()
 {
 	std::vector<std::string> found;
 	char line[8192];
@@ -495,11 +497,41 @@ std::vector<std::string> KernelLog::lines()
 		if (n <= 0)
 			break;
 		std::string text(line, static_cast<std::size_t>(n));
-		auto semicolon = text.find(';');
-		auto newline = text.find('\n');
-		found.push_back(text.substr(semicolon + 1, newline - semicolon - 1));
+		found.push_back(text.substr(0, text.find('\n')));
 	}
 	return found;
+}
+
+std::vector<std::string> KernelLog::lines()
+{
+	std::vector<std::string> found = records();
+
+	for (auto &line : found)
+		line.erase(0, line.find(';') + 1);
+	return found;
+}
+
+void KernelLog::until_heard(std::string_view text)
+{
+	const auto silent = [text] {
+		KernelLog log;
+		double said = -60, now = 0;
+
+		if (log.file)
+			::lseek(log.file.get(), 0, SEEK_SET);
+		for (const auto &record : log.records()) {
+			unsigned long long at;
+
+			if (record.find(text) != std::string::npos &&
+				std::sscanf(record.c_str(), "%*u,%*u,%llu", &at) == 1)
+				said = static_cast<double>(at) / 1e6;
+		}
+		std::ifstream("/proc/uptime") >> now;
+		return now - said < 6;
+	};
+
+	while (silent())
+		std::this_thread::sleep_for(std::chrono::milliseconds(100));
 }
 
 bool KernelLog::says(std::string_view text)

@@ -236,8 +236,15 @@ public:
 	std::vector<std::string> lines();
 	/* Is there a line with that text? */
 	bool says(std::string_view text);
+	/*
+	 * What the kernel says it may have to be silent about, because it just said it so often (printk_ratelimited(): ten times
+	 * in five seconds). Until it is heard again; at once, if it was never said.
+	 */
+	static void until_heard(std::string_view text);
 
 private:
+	std::vector<std::string> records();
+
 	UniqueFd file;
 };
 

@@ -58,10 +58,10 @@ struct Parts {
 };
 
 /* A type number of its own each time it is loaded: sysfs is read anew. */
-Parts make(AuxMode mode)
+Parts make(AuxMode mode, const char *pmu = AUXPMU_SYNTH_NAME)
 {
 	Parts parts;
-	auto found = Pmu::find(AUXPMU_SYNTH_NAME).value();
+	auto found = Pmu::find(pmu).value();
 	auto attr = found.attr();
 
 	parts.event = Event::open(attr, Target::on_cpu(0)).value();
@@ -124,24 +124,36 @@ TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping liv
 TEST_CASE("rmmod is refused while another PMU's event still maps one of our buffers", "[synth][unload]")
 {
 	need_module();
-	/* A software event, redirected into our ring, maps it too; then everything of ours is closed. */
-	auto attr = dummy_attr();
-	attr.disabled = 1;
-	auto software = Event::open(attr, Target::on_cpu(0)).value();
-	Parts parts = make(AuxMode::full_trace);
+	/* The framework's own PMU, and one of a module on it: the buffer holds both. */
+	struct Way {
+		const char *module, *pmu;
+	};
+	for (const auto &[module, pmu] : {Way{"auxpmu", AUXPMU_SYNTH_NAME}, Way{"auxpmu_example", "auxpmu_example"}}) {
+		CAPTURE(module);
+		if (std::system(std::format("modprobe -qn {}", module).c_str()))
+			SKIP(module << " is not installed: drivers/example");
+		load(module);
+		/* A software event, redirected into our ring, maps it too; then everything of ours is closed. */
+		auto attr = dummy_attr();
+		attr.disabled = 1;
+		auto software = Event::open(attr, Target::on_cpu(0)).value();
+		Parts parts = make(AuxMode::full_trace, pmu);
 
-	REQUIRE(software.set_output(parts.event));
-	auto data = DataRing::map(software, 16 * KiB);
-	if (!data)
-		SKIP("this kernel does not let a redirected event map the ring: " << data.error().text);
-	auto aux = AuxRing::map(*data, software, 64 * KiB, AuxMode::full_trace).value();
-	parts.aux.unmap();
-	parts.data.unmap();
-	parts.event.close();
-	CHECK(unload("auxpmu") == EAGAIN);
-	aux.unmap();
-	data->unmap();
-	software.close();
+		REQUIRE(software.set_output(parts.event));
+		auto data = DataRing::map(software, 16 * KiB);
+		if (!data)
+			SKIP("this kernel does not let a redirected event map the ring: " << data.error().text);
+		auto aux = AuxRing::map(*data, software, 64 * KiB, AuxMode::full_trace).value();
+		parts.aux.unmap();
+		parts.data.unmap();
+		parts.event.close();
+		CHECK(unload(module) == EAGAIN);
+		CHECK(unload("auxpmu") == EAGAIN);
+		aux.unmap();
+		data->unmap();
+		software.close();
+		wait_until("rmmod to work", [module] { return unload(module) == 0; });
+	}
 	wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
 	load("auxpmu");
 }
