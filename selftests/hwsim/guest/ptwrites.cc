@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Five PTWRITE instructions of each width, from a register and from memory; payloads count up. To be built with -mptwrite. */
+/*
+ * PTWRITE instructions, five of each width, from a register and from memory; payloads count up. With a number, so many of the
+ * TSC as it is right before, with work in between. To be built with -mptwrite.
+ */
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
-int main()
+#include <x86intrin.h>
+
+namespace
+{
+
+void of_each_width()
 {
 	for (std::uint64_t i = 0; i < 5; i++) {
 		asm volatile("ptwrite %0" : : "r"(0xabc0'0000'0000 + i));
@@ -13,6 +22,27 @@ int main()
 		asm volatile("ptwriteq %0" : : "m"(wide));
 		asm volatile("ptwritel %0" : : "m"(narrow));
 	}
+}
+
+void of_time(int count)
+{
+	volatile unsigned work = 0;
+
+	for (int i = 0; i < count; i++) {
+		asm volatile("ptwrite %0" : : "r"(static_cast<std::uint64_t>(__rdtsc())));
+		for (int n = 0; n < 200; n++)
+			work = work + (work % 3 ? 1u : 2u);
+	}
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		of_time(std::atoi(argv[1]));
+	else
+		of_each_width();
 	std::puts("ptwrites done");
 	return 0;
 }

@@ -129,6 +129,7 @@ TEST_CASE("cycles go in front of packets, and sum up to the time that passed")
 	std::uint64_t sum = 0;
 	for (unsigned i = 1; i < 200; i++) {
 		f.clock.now += i * 37;
+		f.stream.begin();
 		f.stream.tip(i * 0x1000);
 		const auto packets = f.packets();
 		REQUIRE(packets.size() == 2);
@@ -137,14 +138,44 @@ TEST_CASE("cycles go in front of packets, and sum up to the time that passed")
 	CHECK(sum == f.clock.now);
 }
 
+TEST_CASE("an MTC is of its tick, and cycles around it sum up to the time of every packet")
+{
+	Fixture f;
+	f.clock.now = 1'000'000;
+	f.stream.start(ctl::tsc_en | ctl::cyc_en | ctl::mtc_en | std::uint64_t{3} << ctl::mtc_freq.shift, 0);
+	f.stream.sync({});
+	f.packets();
+	/* As a decoder has it: cycles are added, an MTC says what it has to be by now. */
+	std::uint64_t decoded = f.clock.now, ticks = 0;
+	for (unsigned i = 1; i < 500; i++) {
+		f.clock.now += i * 7 % 1500;
+		f.stream.begin();
+		f.stream.tip(i * 0x1000);
+		for (const auto &packet : f.packets()) {
+			if (packet.type == ppt_cyc)
+				decoded += packet.payload.cyc.value;
+			if (packet.type != ppt_mtc)
+				continue;
+			ticks++;
+			/* 8 ticks of the ART are 1000 of the TSC. */
+			REQUIRE(decoded % 1000 == 0);
+			REQUIRE(packet.payload.mtc.ctc == (decoded / 1000 & 0xff));
+		}
+		REQUIRE(decoded == f.clock.now);
+	}
+	CHECK(ticks > 200);
+}
+
 TEST_CASE("below the threshold there is no cycle packet")
 {
 	Fixture f;
 	f.stream.start(ctl::cyc_en | std::uint64_t{5} << ctl::cyc_thresh.shift, 0); /* 16 cycles */
 	f.clock.now = 15;
+	f.stream.begin();
 	f.stream.tip(0x1000);
 	CHECK(f.types() == Types{ppt_tip});
 	f.clock.now = 16;
+	f.stream.begin();
 	f.stream.tip(0x2000);
 	CHECK(f.types() == Types{ppt_cyc, ppt_tip});
 }

@@ -27,7 +27,7 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	return_count = 0;
 	told_mode = -1;
 	/* The last IP stays: without a PSB a decoder goes on with the one it has. */
-	last_cyc = clock.tsc();
+	last_cyc = moment = clock.tsc();
 	last_mtc = with_mtc ? art(last_cyc) >> mtc_shift : 0;
 	/* SDM, "TSC Packet": sent when TraceEn is set. With a PSB to come it is part of that. */
 	if (psb_bytes)
@@ -62,11 +62,10 @@ void PacketStream::put_cyc()
 {
 	if (!with_cyc)
 		return;
-	const std::uint64_t now = clock.tsc();
-	if (now - last_cyc < std::max<std::uint64_t>(cyc_threshold, 1))
+	if (moment - last_cyc < std::max<std::uint64_t>(cyc_threshold, 1))
 		return;
-	put_raw(cyc(now - last_cyc));
-	last_cyc = now;
+	put_raw(cyc(moment - last_cyc));
+	last_cyc = moment;
 }
 
 void PacketStream::put_ip(IpKind kind, std::uint64_t address)
@@ -140,15 +139,11 @@ void PacketStream::put_time()
 {
 	if (!with_tsc)
 		return;
-	const std::uint64_t now = clock.tsc();
-	put_raw(tsc(now));
+	put_raw(tsc(moment));
 	if (!with_mtc)
 		return;
-	const std::uint64_t ticks = art(now);
-	/* The first tick of the TSC at which the ART has its present value. */
-	const std::uint64_t edge =
-		(ticks * profile.tsc_numerator + profile.tsc_denominator - 1) / profile.tsc_denominator;
-	put_raw(tma(static_cast<std::uint16_t>(ticks), static_cast<std::uint16_t>(now - edge)));
+	const std::uint64_t ticks = art(moment);
+	put_raw(tma(static_cast<std::uint16_t>(ticks), static_cast<std::uint16_t>(moment - tsc_of(ticks))));
 	last_mtc = ticks >> mtc_shift;
 }
 
@@ -157,6 +152,8 @@ void PacketStream::sync(const SyncState &state)
 {
 	if (muted)
 		return;
+	if (!with_cyc)
+		moment = clock.tsc();
 	flush_tnt();
 	put_cyc();
 	since_psb = 0;
@@ -178,24 +175,25 @@ void PacketStream::sync(const SyncState &state)
 
 /*
  * An MTC carries eight bits of time. Whoever was asleep for so long that they are ambiguous is told the whole time again, as on
- * hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for.
+ * hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for. Cycles in front of an MTC count
+ * to its tick, not to where we noticed it.
  */
 void PacketStream::tick()
 {
-	if (!with_mtc)
+	if (!with_mtc && !with_cyc)
 		return;
-	const std::uint64_t count = art(clock.tsc()) >> mtc_shift;
-	if (count == last_mtc)
-		return;
-	const bool ambiguous = count - last_mtc > 0xff;
-	last_mtc = count;
-	if (ambiguous && with_tsc) {
+	const std::uint64_t now = clock.tsc(), count = with_mtc ? art(now) >> mtc_shift : last_mtc;
+	if (count - last_mtc > 0xff && with_tsc) {
+		moment = now;
 		flush_tnt();
 		put_cyc();
 		put_time();
-	} else {
+	} else if (count != last_mtc) {
+		moment = std::max(moment, tsc_of(count << mtc_shift));
 		put(mtc(static_cast<std::uint8_t>(count)));
+		last_mtc = count;
 	}
+	moment = now;
 }
 
 } // namespace hwsim::x86::pt

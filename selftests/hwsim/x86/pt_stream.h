@@ -114,9 +114,18 @@ public:
 	void end_overflow();
 	bool overflowing() const { return muted; }
 
+	/*
+	 * To be called before whatever is told together. Cycles count to here, and the MTCs that are due stand in front: on hardware
+	 * time passes between packets, but no MTC comes late, behind cycles that have passed it.
+	 */
+	void begin()
+	{
+		if (with_cyc)
+			tick();
+	}
 	void sync(const SyncState &state);
 	bool sync_due() const { return since_psb >= psb_period; }
-	/* Lets time pass: MTC packets, or a new TSC after a long sleep. To be called now and then. */
+	/* Lets time pass: MTC packets, or a new TSC after a long sleep. To be called now and then where nothing else is told. */
 	void tick();
 
 	/* Bytes not yet taken. */
@@ -137,6 +146,11 @@ private:
 	void reset_compression();
 	/* The always running timer at a time. */
 	std::uint64_t art(std::uint64_t tsc) const { return tsc * profile.tsc_denominator / profile.tsc_numerator; }
+	/* The first tick of the TSC at which that is so much. */
+	std::uint64_t tsc_of(std::uint64_t ticks) const
+	{
+		return (ticks * profile.tsc_numerator + profile.tsc_denominator - 1) / profile.tsc_denominator;
+	}
 
 	const Profile &profile;
 	Clock &clock;
@@ -151,6 +165,7 @@ private:
 	std::uint64_t outcomes = 0;
 	unsigned outcome_count = 0;
 	std::uint64_t last_ip = 0;
+	std::uint64_t moment = 0;   /* TSC of what is told now */
 	std::uint64_t last_cyc = 0; /* TSC at the last CYC */
 	std::uint64_t last_mtc = 0; /* ART >> mtc_shift */
 	int told_mode = -1;

@@ -100,6 +100,7 @@ void PtUnit::step(std::uint64_t from, std::uint64_t ip, const Block &block)
 {
 	if (!triggered())
 		return;
+	stream.begin();
 	if (in_stop_range(ip)) {
 		if (packet_en)
 			processor.filter_edge(from, ip);
@@ -161,6 +162,7 @@ void PtUnit::transfer(const Transfer &transfer)
 {
 	if (!packet_en)
 		return;
+	stream.begin();
 	const bool in_context = context(transfer.to.level);
 	const bool in_filter = filter(transfer.to.pc);
 	told_exit = 0;
@@ -212,6 +214,7 @@ void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
 {
 	if (!packet_en)
 		return;
+	stream.begin();
 	const bool in_context = context(to.level);
 	const bool in_filter = filter(to.pc);
 	told_exit = 0;
@@ -241,6 +244,7 @@ void PtUnit::address_space(std::uint64_t)
 	cr3 = processor.cr3();
 	if (!triggered() || !registers.is_set(ctl::os))
 		return;
+	stream.begin();
 	if (context(0)) {
 		stream.address_space(cr3);
 	} else if (packet_en) {
@@ -255,6 +259,7 @@ void PtUnit::arrive(const Place &here)
 	if (!packet_en && registers.is_set(ctl::cr3_filter))
 		cr3 = processor.cr3();
 	const bool in_context = context(here.level);
+	stream.begin();
 	if (ranges && in_context && in_stop_range(here.pc)) {
 		stop_tracing(here.pc);
 		return;
@@ -308,6 +313,7 @@ void PtUnit::ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide)
 	if (!packet_en || !registers.is_set(ctl::ptw_en))
 		return;
 	const bool with_ip = registers.is_set(ctl::fup_on_ptw);
+	stream.begin();
 	stream.ptwrite(payload, wide, with_ip);
 	if (with_ip)
 		stream.fup(ip);
@@ -374,6 +380,7 @@ void PtUnit::trace_on()
 /* Everything is in memory, and the registers say where, when the WRMSR is done. */
 void PtUnit::trace_off()
 {
+	stream.begin();
 	if (stream.overflowing())
 		stream.end_overflow();
 	if (packet_en && triggered() && registers.is_set(ctl::branch_en))

@@ -108,6 +108,7 @@ public:
 	bool is_plain() const { return plain && packet_en; }
 	void plain_transfer(const Transfer &transfer)
 	{
+		stream.begin();
 		switch (transfer.kind) {
 		case Branch::conditional:
 			stream.conditional(transfer.taken);
