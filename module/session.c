@@ -785,12 +785,13 @@ bool auxpmu_session_turn(struct auxpmu_session *session)
 
 bool auxpmu_interrupt(struct auxpmu *pmu)
 {
-	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+	struct auxpmu_session *session;
 	bool owner;
 	u32 word;
 
 	if (auxpmu_paranoid_refuses(pmu, __func__))
 		return false;
+	session = this_cpu_ptr(pmu->sessions);
 	session->stats.interrupts++;
 	owner = request_word(session, AUXPMU_REQ_TURN, &word);
 	if (!(word & AUXPMU_TURN))

@@ -423,7 +423,11 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		{"irqs-on", "auxpmu_interrupt() on CPU 0 called with IRQs on", false},
 	};
 
+	/* Of IRQs that come on lockdep complains by itself, and looks at nothing else any more. */
+	const bool lockdep = ::access("/proc/lockdep_stats", F_OK) == 0;
 	for (const auto &mistake : mistakes) {
+		if (lockdep && mistake.name == std::string_view("irqs"))
+			continue;
 		Sayings log;
 		Backend backend(mistake.name);
 
