@@ -23,6 +23,7 @@
 #include <linux/workqueue.h>
 
 #include "buffer.h"
+#include "claim.h"
 #include "compat.h"
 #include "fault.h"
 #include "pmu.h"
@@ -373,7 +374,8 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	}
 	buffer->serial = auxpmu_event(event)->serial;
 
-	/* The event that is being mapped pins both; from now on the buffer does, too. */
+	/* The event that is being mapped pins all three; from now on the buffer does, too. */
+	auxpmu_claim_keep(pmu);
 	__module_get(THIS_MODULE);
 	__module_get(pmu->owner);
 
@@ -406,6 +408,7 @@ static void release(struct auxpmu_buffer *buffer)
 	 * From here on the PMU and the modules may go; whoever unregisters waits until nobody is
 	 * left in this function.
 	 */
+	auxpmu_claim_put(pmu);
 	auxpmu_put(pmu);
 	module_put(owner);
 	module_put(THIS_MODULE);

@@ -121,8 +121,8 @@ static const struct attribute_group *find_caps(const struct attribute_group **gr
 
 /* The core's own, in the folder of the PMU. */
 static const char *const core_attrs[] = {
-	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "power", "subsystem",
-	"uevent",
+	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "claims", "power",
+	"subsystem", "uevent",
 };
 
 static bool has_attr(const struct attribute_group *group, const char *name)

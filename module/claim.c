@@ -37,7 +37,7 @@
  * struct claim - of one PMU
  * @pmu: whose
  * @ops: what its backend does
- * @users: events that need it; 0 to 1 under @lock only
+ * @users: events and buffers that need it; 0 to 1 under @lock only
  * @lock: inside cpus_read_lock(): what follows
  * @claimed: all units of CPUs that are online are ours, or somebody was faster on a CPU that came
  * @taken: those that are
@@ -326,6 +326,12 @@ int auxpmu_claim_get(struct auxpmu *pmu)
 	return request.ret;
 }
 
+void auxpmu_claim_keep(struct auxpmu *pmu)
+{
+	if (pmu->claim)
+		atomic_inc(&pmu->claim->users);
+}
+
 u32 auxpmu_claim_rival(const struct auxpmu *pmu)
 {
 	return pmu->claim ? own_type(pmu->claim, pmu->claim->ops->rival) : AUXPMU_NO_RIVAL;
@@ -394,7 +400,8 @@ static ssize_t claim_show(struct device *dev, struct device_attribute *attr, cha
 
 	mutex_lock(&claim->lock);
 	if (claim->claimed)
-		ret = sysfs_emit(page, "held, for %d events\n", atomic_read(&claim->users));
+		ret = sysfs_emit(page, "held, for %d events and buffers\n",
+				 atomic_read(&claim->users));
 	else
 		ret = sysfs_emit(page, "%s%s\n", claim->reason[0] ? "refused: " : "free",
 				 claim->reason);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The claim: while events of a PMU exist, its units are ours on all CPUs, and nobody else's; for
- * PMUs whose description says so (struct auxpmu_claim).  All of it may sleep.
+ * The claim: while events or buffers of a PMU exist, its units are ours on all CPUs, and nobody
+ * else's; for PMUs whose description says so (struct auxpmu_claim).  All of it may sleep, where
+ * nothing else is said.
  */
 #ifndef AUXPMU_CLAIM_H
 #define AUXPMU_CLAIM_H
@@ -29,6 +30,13 @@ void auxpmu_claim_free(struct auxpmu *pmu);
  */
 int auxpmu_claim_get(struct auxpmu *pmu);
 
+/*
+ * One buffer more, of an event that cannot go meanwhile.  A buffer can outlive its event on the ring
+ * of a software event, and be handed from there to the kernel's own PMU, which takes what it is
+ * given for its own: nobody may have an event of that before the buffer is gone.  Does not sleep.
+ */
+void auxpmu_claim_keep(struct auxpmu *pmu);
+
 /* No PMU's type: PERF_TYPE_MAX is that of the first that the kernel numbers. */
 #define AUXPMU_NO_RIVAL	U32_MAX
 
@@ -39,7 +47,7 @@ int auxpmu_claim_get(struct auxpmu *pmu);
 u32 auxpmu_claim_rival(const struct auxpmu *pmu);
 
 /*
- * One less.  The units are given back when nobody has come for auxpmu.release_delay milliseconds:
+ * One less; does not sleep.  The units are given back when nobody has come for auxpmu.release_delay milliseconds:
  * to claim and to release interrupts every CPU, which a loop of open() and close() shall not do.
  */
 void auxpmu_claim_put(struct auxpmu *pmu);

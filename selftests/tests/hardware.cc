@@ -110,6 +110,35 @@ std::uint64_t trace_in_tree(int cpu)
 
 } // namespace auxpmu::test
 
+TEST_CASE("A buffer that outlives its event on another's ring keeps the units: nobody else can be handed it",
+	"[hardware][claim]")
+{
+	need_in_tree();
+	wait_until_free();
+	{
+		auto attr = dummy_attr();
+		attr.disabled = 1;
+		auto software = Event::open(attr, Target::on_cpu(0)).value();
+		std::optional<Tracer> tracer(std::in_place, on_cpu(0, 64 * KiB));
+		REQUIRE(software.set_output(tracer->event));
+		auto data = DataRing::map(software, tracer->data.size());
+		if (!data) {
+			/* Kernels that let no other event map the ring let no buffer outlive its own. */
+			CHECK(data.error().code == EBUSY);
+			return;
+		}
+		auto aux = AuxRing::map(*data, software, 64 * KiB, AuxMode::full_trace).value();
+		tracer.reset();
+		/* Not of the delay after the last user: there is one. */
+		CHECK(attribute("claim").starts_with("held, for 1 "));
+		auto theirs = open_in_tree(Target::on_cpu(0));
+		REQUIRE_FALSE(theirs);
+		CHECK(theirs.error().code == EBUSY);
+	}
+	wait_until_free();
+	CHECK(trace_in_tree(0) > 0);
+}
+
 TEST_CASE("While events of ours exist nobody else gets the trace units, and before and after anybody does",
 	"[hardware][claim]")
 {
