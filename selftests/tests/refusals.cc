@@ -222,13 +222,18 @@ std::vector<Way> ways_of_claims()
 {
 	std::vector<Way> ways;
 
+	/* With the kernel in its trace, too: a backend may have had something to do for that before it was refused. */
 	for (Target target : {Target::task(), Target::on_cpu(0), Target::on_cpu(cpus() - 1)})
-		ways.push_back({std::format("beside the kernel's own, pid {}, CPU {}", target.pid, target.cpu), EBUSY,
-			[target] {
-				auto attr = Pmu::find(rival()).value().attr();
-				auto event = Event::open(attr, target).value();
-				return open_event(usual());
-			}});
+		for (bool kernel : {false, true})
+			ways.push_back({std::format("beside the kernel's own, pid {}, CPU {}, {} the kernel",
+						target.pid, target.cpu, kernel ? "with" : "without"),
+				EBUSY, [target, kernel] {
+					auto attr = Pmu::find(rival()).value().attr();
+					auto event = Event::open(attr, target).value();
+					auto asked = usual();
+					asked.exclude_kernel = !kernel;
+					return open_event(asked);
+				}});
 	if (rival() == "intel_pt") {
 		ways.push_back({"TraceEn is set", EBUSY, [] {
 					/* Stopped, so that nothing is written; ToPA and BranchEn, as each processor takes it. */
