@@ -14,6 +14,7 @@
 
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,9 +91,20 @@ public:
 		wait_until("the child to write", [this] { return said[1] != unanswered; });
 		return static_cast<int>(said[1]);
 	}
+	/*
+	 * How often the child had to leave its CPU: of each second the scheduler keeps a 20th from a thread that is urgent all
+	 * the time (sched_rt_runtime_us).
+	 */
+	std::uint64_t switches()
+	{
+		said[1] = unanswered;
+		said[0] = asked;
+		wait_until("the child to answer", [this] { return said[1] != unanswered; });
+		return said[1];
+	}
 
 private:
-	static constexpr std::uint64_t over = ~0ull, unanswered = ~0ull;
+	static constexpr std::uint64_t over = ~0ull, asked = over - 1, unanswered = ~0ull;
 
 	bool live()
 	{
@@ -107,7 +119,11 @@ private:
 
 			if (bytes == over)
 				return true;
-			if (bytes)
+			if (bytes == asked) {
+				rusage usage{};
+				::getrusage(RUSAGE_THREAD, &usage);
+				said[1] = static_cast<std::uint64_t>(usage.ru_nivcsw);
+			} else if (bytes)
 				said[1] = static_cast<std::uint64_t>(emitter().emit(1, bytes).error);
 		}
 	}
@@ -466,45 +482,64 @@ TEST_CASE("A child's trace goes on in the ring that its parent's event is redire
 		}
 }
 
+namespace
+{
+
+/*
+ * A ring goes while a child writes into it. False if the child was made to leave its CPU meanwhile: when it comes back it writes
+ * into its parent's present ring, and keeps nothing of the other.
+ */
+bool orphan_a_ring(unsigned output)
+{
+	Idle idle[2];
+	Family family;
+	Setup setup;
+
+	setup.output = output;
+	setup.target = Target::task_on_cpu(idle[1].pid, 1);
+	Tracer second(setup);
+	expect_child(second);
+	setup.target = Target::task_on_cpu(family.begin(), 1);
+	setup.inherit = true;
+	auto event = Event::open(make_attr(setup), setup.target).value();
+	std::uint64_t switches;
+	{
+		setup.target = Target::task_on_cpu(idle[0].pid, 1);
+		setup.inherit = false;
+		Tracer first(setup);
+		event.set_output(first.event).value();
+		event.enable().value();
+		switches = family.switches();
+		REQUIRE(family.write(2048) == 0);
+		event.set_output(second.event).value();
+	}
+	const std::size_t left = buffers().size();
+	if (family.switches() != switches)
+		return false;
+	/* The last reference to the first ring's pages is the child's. */
+	CHECK(left == 2);
+	/* From here, so that an interrupt of the child's CPU does it; when the child is there. */
+	wait_until("the child to be on its CPU", [&] { return emitter().emit(1, 64).error == 0; });
+	REQUIRE(emitter().emit(1, 64 * KiB).error == 0);
+	wait_until("the buffer to be freed", [] { return buffers().size() == 1; });
+	event.disable().value();
+	take_whole(second);
+	return true;
+}
+
+} // namespace
+
 /* The core warns; so it has a guest of its own (selftests/vm/orphan). */
 TEST_CASE("A ring that goes while a child writes into it, whose parent was redirected", "[.orphan][core-warns]")
 {
 	need_synthetic();
 	pin(0);
-	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
-		Idle idle[2];
-		Family family;
-		Setup setup;
-
-		setup.output = output;
-		setup.target = Target::task_on_cpu(idle[1].pid, 1);
-		Tracer second(setup);
-		expect_child(second);
-		setup.target = Target::task_on_cpu(family.begin(), 1);
-		setup.inherit = true;
-		auto event = Event::open(make_attr(setup), setup.target).value();
-		{
-			setup.target = Target::task_on_cpu(idle[0].pid, 1);
-			setup.inherit = false;
-			Tracer first(setup);
-			event.set_output(first.event).value();
-			event.enable().value();
-			REQUIRE(family.write(2048) == 0);
-			event.set_output(second.event).value();
-		}
-		/* The last reference to the first ring's pages is the child's. */
-		CHECK(buffers().size() == 2);
-		/*
-		 * From here, so that an interrupt of the child's CPU does it; when the child is there, for of each second the
-		 * scheduler keeps a 20th from a thread that is urgent all the time (sched_rt_runtime_us).
-		 */
-		wait_until("the child to be on its CPU", [&] { return emitter().emit(1, 64).error == 0; });
-		REQUIRE(emitter().emit(1, 64 * KiB).error == 0);
-		wait_until("the buffer to be freed", [] { return buffers().size() == 1; });
-		event.disable().value();
-		take_whole(second);
-	}
-	wait_until("the buffers to be freed", [] { return buffers().empty(); });
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		wait_until("a child that stays on its CPU", [output] {
+			const bool stayed = orphan_a_ring(output);
+			wait_until("the buffers to be freed", [] { return buffers().empty(); });
+			return stayed;
+		});
 }
 
 TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][redirect]")

@@ -22,35 +22,64 @@ public:
 
 	/*
 	 * The next instruction of the trace. False if the machine has not executed it at this place: it neither goes on in the
-	 * present block nor begins the next one. A block may be left before its end (by a fault) if the next begins where it was
-	 * left.
+	 * present block nor begins the next one. A block may be left before its end, by a fault, if the next begins where it was
+	 * left. One that ends where the present one does need not be that: a loop may begin inside of the block that leads to it,
+	 * so which it was is seen at the end of the block only.
 	 */
 	bool step(std::uint64_t ip, std::uint8_t size)
 	{
 		instructions++;
-		if (at < blocks.size() && ip == blocks[at].from && (next == end || next == ip || !next)) {
-			end = ip + blocks[at].to;
-			at++;
-		} else if (ip != next || next == end) {
+		const bool inside = ip == next && next != end;
+		if (!inside)
+			drop_restarts(ip);
+		const bool begins = at < blocks.size() && ip == blocks[at].from && (inside || next == end);
+		if (begins && !(inside && ends(blocks[at]) == end)) {
+			begin();
+		} else if (!inside) {
 			if (!differences++)
 				first = ip;
 			/* To be found again, as a decoder is at its next PSB. */
 			while (at < blocks.size() && ip != blocks[at].from)
 				at++;
-			end = at < blocks.size() ? ip + blocks[at++].to : ip + size;
+			if (at < blocks.size()) {
+				begin();
+			} else {
+				start = ip;
+				end = ip + size;
+			}
 		}
 		next = ip + size;
 		return !differences;
 	}
 	/* Blocks of which the trace has nothing, at the end. */
-	std::size_t left() const { return blocks.size() - at; }
+	std::size_t left() const
+	{
+		BlockWalk rest = *this;
+		rest.drop_restarts(0);
+		return blocks.size() - rest.at;
+	}
 
 	std::uint64_t instructions = 0, differences = 0, first = 0;
 
 private:
+	static std::uint64_t ends(const Step &block) { return block.from + block.to; }
+	void begin()
+	{
+		start = blocks[at].from;
+		end = ends(blocks[at]);
+		at++;
+	}
+	/* What went on behind a fault in the block that has just ended. */
+	void drop_restarts(std::uint64_t ip)
+	{
+		while (at < blocks.size() && ip != blocks[at].from && blocks[at].from >= start &&
+			ends(blocks[at]) == end)
+			at++;
+	}
+
 	std::span<const Step> blocks;
 	std::size_t at = 0;
-	std::uint64_t next = 0, end = 0;
+	std::uint64_t next = 0, start = 0, end = 0;
 };
 
 } // namespace hwsim

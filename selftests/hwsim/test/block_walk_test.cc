@@ -45,3 +45,19 @@ TEST_CASE("a block that faults is begun again where it was left")
 	const std::vector<Step> faulted = {{0x1000, 6}, {0x1002, 4}, {0x2000, 2}};
 	CHECK(walk(faulted, {0x1000, 0x1002, 0x1004, 0x2000}).differences == 0);
 }
+
+TEST_CASE("a loop that begins inside of the block that leads to it is no fault of that")
+{
+	const std::vector<Step> loop = {{0x1000, 6}, {0x1002, 4}, {0x1002, 4}, {0x2000, 2}};
+	CHECK(walk(loop, {0x1000, 0x1002, 0x1004, 0x1002, 0x1004, 0x1002, 0x1004, 0x2000}).differences == 0);
+	/* With faults before it, two in the block that leads to it and one in the loop. */
+	const std::vector<Step> faulted = {
+		{0x1000, 8}, {0x1002, 6}, {0x1004, 4}, {0x1004, 4}, {0x1006, 2}, {0x2000, 2}};
+	const std::vector<std::uint64_t> once = {0x1000, 0x1002, 0x1004, 0x1006, 0x1004, 0x1006, 0x2000};
+	CHECK(walk(faulted, once).differences == 0);
+	CHECK(walk(faulted, once).left() == 0);
+	/* What comes behind it has to be there all the same. */
+	CHECK(walk({{0x1000, 6}, {0x1002, 4}, {0x2000, 2}}, {0x1000, 0x1002, 0x1004, 0x3000}).differences == 1);
+	CHECK(walk({{0x1000, 6}, {0x1002, 4}}, {0x1000, 0x1002, 0x1004}).left() == 0);
+	CHECK(walk({{0x1000, 6}, {0x1002, 2}}, {0x1000, 0x1002, 0x1004}).differences == 1);
+}
