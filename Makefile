@@ -59,8 +59,9 @@ devel-install:
 	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
 
 uninstall: ## undo install
-	@rm -rf "$(devel)" "$(DESTDIR)/usr/include/auxpmu.h"
+	@rm -rf "$(devel)"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
+	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/auxpmu.h" # one for all kernels
 	@rm -f "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu.ko* "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_pt.ko* \
 		"$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_bts.ko*
 	@$(if $(DESTDIR),,depmod "$(KVER)")
