@@ -31,9 +31,10 @@ void auxpmu_claim_free(struct auxpmu *pmu);
 int auxpmu_claim_get(struct auxpmu *pmu);
 
 /*
- * One buffer more, of an event that cannot go meanwhile.  A buffer can outlive its event on the ring
- * of a software event, and be handed from there to the kernel's own PMU, which takes what it is
- * given for its own: nobody may have an event of that before the buffer is gone.  Does not sleep.
+ * One buffer more, of an event that cannot go meanwhile.  A buffer can outlive its event on the
+ * ring of a software event, and be handed from there to the kernel's own PMU, which takes what it
+ * is given for its own: nobody may have an event of that before the buffer is gone.  Does not
+ * sleep.
  */
 void auxpmu_claim_keep(struct auxpmu *pmu);
 
@@ -47,8 +48,9 @@ void auxpmu_claim_keep(struct auxpmu *pmu);
 u32 auxpmu_claim_rival(const struct auxpmu *pmu);
 
 /*
- * One less; does not sleep.  The units are given back when nobody has come for auxpmu.release_delay milliseconds:
- * to claim and to release interrupts every CPU, which a loop of open() and close() shall not do.
+ * One less; does not sleep.  The units are given back when nobody has come for
+ * auxpmu.release_delay milliseconds: to claim and to release interrupts every CPU, which a loop of
+ * open() and close() shall not do.
  */
 void auxpmu_claim_put(struct auxpmu *pmu);
 
