@@ -56,14 +56,13 @@ void FlowTracker::branch(const Place &to)
  * The hard question is whether the branch at the end of the block was executed. A handler that returns to the branch itself
  * says no: it has faulted. Any other address says yes, even one inside the block: a loop of one block, interrupted at its head.
  */
-void FlowTracker::discontinuity(std::uint64_t from, const Place &to, bool finished)
+void FlowTracker::discontinuity(const Place &from, const Place &to, bool finished)
 {
 	run++;
-	std::uint8_t level = current ? current->level : 0;
 	if (current) {
 		const bool branches = is_branch(current->kind);
 		const bool direct = current->kind == Branch::conditional || current->kind == Branch::jump;
-		if (current->kind == Branch::software_interrupt && (from == last() || from == end())) {
+		if (current->kind == Branch::software_interrupt && (from.pc == last() || from.pc == end())) {
 			listener.straight(*current, start, end());
 			branch(to);
 			expected = to.pc;
@@ -71,14 +70,14 @@ void FlowTracker::discontinuity(std::uint64_t from, const Place &to, bool finish
 			current = nullptr;
 			return;
 		}
-		if (branches && finished && (from != last() || (direct && target() == from)))
-			leave({from, level, current->mode}, true);
-		else if (inside(from))
-			listener.straight(*current, start, from);
+		if (branches && finished && (from.pc != last() || (direct && target() == from.pc)))
+			leave(from, true);
+		else if (inside(from.pc))
+			listener.straight(*current, start, from.pc);
 		else
-			leave({from, level, current->mode}, false);
+			leave(from, false);
 	}
-	listener.interrupt(from, level, to);
+	listener.interrupt(from, to);
 	expected = to.pc;
 	expecting = true;
 	current = nullptr;

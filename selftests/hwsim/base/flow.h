@@ -42,7 +42,7 @@ public:
 	virtual void straight(const Block &block, std::uint64_t pc, std::uint64_t end) = 0;
 	virtual void transfer(const Transfer &transfer) = 0;
 	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
-	virtual void interrupt(std::uint64_t from, std::uint8_t level, const Place &to) = 0;
+	virtual void interrupt(const Place &from, const Place &to) = 0;
 	/* The block before wrote the root of the page tables. */
 	virtual void address_space(std::uint64_t pc) = 0;
 	/* A block begins; whatever led there has been told. */
@@ -133,8 +133,11 @@ public:
 	/* Where the present block began. */
 	Place here() const { return {start, current->level, current->mode}; }
 
-	/* Control leaves for an exception or interrupt handler. */
-	void discontinuity(std::uint64_t from, const Place &to, bool finished);
+	/*
+	 * Control leaves "from", which has not run, for the exception or interrupt handler "to". The level and mode of "from" are
+	 * the machine's: behind a far transfer no block has said them yet.
+	 */
+	void discontinuity(const Place &from, const Place &to, bool finished);
 	/* What came before is not to be continued: tracing starts, or blocks have run unseen. */
 	void forget()
 	{

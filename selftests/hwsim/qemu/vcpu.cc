@@ -180,12 +180,32 @@ void Vcpu::instrumentation_changed()
  * The plugin interface shows the selector but not the descriptor, so CS.L is taken from the selectors that Linux uses for 32-bit
  * code: 0x23 for compatibility mode, 0x08 while booting.
  */
-Place Vcpu::state()
+Place Vcpu::place(std::uint64_t pc, std::uint64_t cs)
 {
-	const std::uint64_t cs = registers[Reg::cs];
 	const bool long_mode = registers[Reg::efer] & efer_lma;
 	const bool narrow = !long_mode || cs == 0x23 || cs == 0x08;
-	return {0, static_cast<std::uint8_t>(cs & 3), narrow ? x86::pt::mode_32 : x86::pt::mode_64};
+	return {pc, static_cast<std::uint8_t>(cs & 3), narrow ? x86::pt::mode_32 : x86::pt::mode_64};
+}
+
+Place Vcpu::state()
+{
+	return place(0, registers[Reg::cs]);
+}
+
+/*
+ * What the handler that is about to run has interrupted: delivery has pushed it, with an error code on top or without (SDM
+ * volume 3, "64-Bit Mode Stack Frame"). The last block cannot say it: SYSRET and IRET leave for another level, and a pending
+ * interrupt comes before the first block there.
+ */
+Place Vcpu::interrupted(std::uint64_t from)
+{
+	std::uint64_t frame[3] = {};
+	memory.read_linear(registers[Reg::rsp], std::span(reinterpret_cast<std::uint8_t *>(frame), sizeof frame));
+	for (const unsigned rip : {0u, 1u})
+		if (frame[rip] == from)
+			return place(from, frame[rip + 1]);
+	counted.strange_frames++;
+	return place(from, registers[Reg::cs]);
 }
 
 // --- the flow ---------------------------------------------------------------------------
@@ -247,7 +267,7 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 	counted.discontinuities++;
 	Place handler = state();
 	handler.pc = to;
-	tracker.discontinuity(from, handler, finished);
+	tracker.discontinuity(interrupted(from), handler, finished);
 	watch(handler.level);
 }
 
@@ -310,14 +330,13 @@ void Vcpu::transfer(const Transfer &transfer)
 		store_branch(transfer.from, transfer.level, transfer.to.pc);
 }
 
-void Vcpu::interrupt(std::uint64_t from, std::uint8_t level, const Place &to)
+void Vcpu::interrupt(const Place &from, const Place &to)
 {
 	const bool was = pt.enabled();
-	pt.interrupt(from, level, to);
+	pt.interrupt(from, to);
 	if (was)
-		truth.write(from, pt.enabled() ? to.pc : pt.left_for());
-	/* Right behind SYSCALL no block of the kernel has said yet that it is one; but its addresses are the upper ones. */
-	store_branch(from, static_cast<std::int64_t>(from) < 0 ? 0 : level, to.pc);
+		truth.write(from.pc, pt.enabled() ? to.pc : pt.left_for());
+	store_branch(from.pc, from.level, to.pc);
 }
 
 void Vcpu::address_space(std::uint64_t pc)
@@ -803,15 +822,15 @@ std::string Vcpu::statistics() const
 	char text[768];
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
-		" discontinuities %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64
-		" stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64
-		" masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64
-		" unmapped %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
-		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities, trace.starts,
-		trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors, trace.interrupts, counted.pmi,
-		counted.pmi_doubled, counted.pmi_masked, counted.faults, counted.taken_back, store.records,
-		store.dropped, store.unmapped, truth.missing() + bts_truth.missing() + blocks.missing(),
-		pt.is_switched_on(), quiet);
+		" discontinuities %" PRIu64 " strange-frames %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64
+		" bytes %" PRIu64 " lost %" PRIu64 " stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64
+		" pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64
+		" bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
+		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
+		counted.strange_frames, trace.starts, trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors,
+		trace.interrupts, counted.pmi, counted.pmi_doubled, counted.pmi_masked, counted.faults,
+		counted.taken_back, store.records, store.dropped, store.unmapped,
+		truth.missing() + bts_truth.missing() + blocks.missing(), pt.is_switched_on(), quiet);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,

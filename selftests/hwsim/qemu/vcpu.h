@@ -125,9 +125,11 @@ public:
 	std::string statistics() const;
 
 private:
+	Place place(std::uint64_t pc, std::uint64_t cs);
+	Place interrupted(std::uint64_t from);
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
-	void interrupt(std::uint64_t from, std::uint8_t level, const Place &to) override;
+	void interrupt(const Place &from, const Place &to) override;
 	void address_space(std::uint64_t pc) override;
 	void arrive(const Place &here) override;
 
@@ -252,7 +254,7 @@ private:
 
 	struct {
 		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,
-			      discontinuities = 0, msr_reads = 0, msr_writes = 0;
+			      discontinuities = 0, strange_frames = 0, msr_reads = 0, msr_writes = 0;
 	} counted;
 };
 

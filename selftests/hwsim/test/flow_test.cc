@@ -21,7 +21,7 @@ class Recorder final : public FlowListener
 public:
 	void straight(const Block &, std::uint64_t pc, std::uint64_t end) override { instructions += end - pc; }
 	void transfer(const Transfer &t) override { say(t.taken ? "taken" : "through", t.from, t.to.pc); }
-	void interrupt(std::uint64_t from, std::uint8_t, const Place &to) override { say("interrupt", from, to.pc); }
+	void interrupt(const Place &from, const Place &to) override { say("interrupt", from.pc, to.pc); }
 	void address_space(std::uint64_t pc) override { say("cr3", pc, 0); }
 	void arrive(const Place &) override {}
 
@@ -115,7 +115,7 @@ TEST_CASE("an interrupt at the head of a loop of one block comes after the branc
 	Machine machine;
 	const Block loop = block(0x1000, 2, Branch::conditional, -4);
 	machine.enter(loop);
-	machine.tracker.discontinuity(0x1000, {0xf000, 0, 1}, true);
+	machine.tracker.discontinuity({0x1000, 0, 1}, {0xf000, 0, 1}, true);
 	machine.enter(block(0xf000, 1, Branch::far), true);
 	CHECK(machine.recorder.said == Said{"taken 1002 1000", "interrupt 1000 f000"});
 	CHECK(machine.tracker.statistics().reads == 1);
@@ -125,7 +125,7 @@ TEST_CASE("a branch that faults was not taken")
 {
 	Machine machine;
 	machine.enter(block(0x1000, 2, Branch::indirect_call));
-	machine.tracker.discontinuity(0x1002, {0xf000, 0, 1}, true);
+	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true);
 	CHECK(machine.recorder.said == Said{"interrupt 1002 f000"});
 	CHECK(machine.recorder.instructions == 2);
 }
@@ -134,7 +134,7 @@ TEST_CASE("a fault in the middle ends the straight run there")
 {
 	Machine machine;
 	machine.enter(block(0x1000, 4, Branch::ret));
-	machine.tracker.discontinuity(0x1004, {0xf000, 0, 1}, false);
+	machine.tracker.discontinuity({0x1004, 0, 1}, {0xf000, 0, 1}, false);
 	CHECK(machine.recorder.said == Said{"interrupt 1004 f000"});
 	CHECK(machine.recorder.instructions == 4);
 }
@@ -143,9 +143,27 @@ TEST_CASE("a software interrupt is a far transfer")
 {
 	Machine machine;
 	machine.enter(block(0x1000, 2, Branch::software_interrupt));
-	machine.tracker.discontinuity(0x1002, {0xf000, 0, 1}, true);
+	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true);
 	machine.enter(block(0xf000, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1002 f000"});
+}
+
+TEST_CASE("an interrupt right behind a far transfer is of the level that was reached")
+{
+	struct Levels final : FlowListener {
+		void straight(const Block &, std::uint64_t, std::uint64_t) override {}
+		void transfer(const Transfer &t) override { said.push_back({t.level, t.to.level}); }
+		void interrupt(const Place &from, const Place &to) override { said.push_back({from.level, to.level}); }
+		void address_space(std::uint64_t) override {}
+		void arrive(const Place &here) override { said.push_back({here.level, here.level}); }
+
+		std::vector<std::pair<unsigned, unsigned>> said;
+	} levels;
+	FlowTracker tracker(levels);
+	const Block sysret = block(0x1000, 1, Branch::far);
+	tracker.enter(sysret, true, [] { return 0x1000; });
+	tracker.discontinuity({0x400000, 3, 1}, {0xf000, 0, 1}, true);
+	CHECK(levels.said == std::vector<std::pair<unsigned, unsigned>>{{0, 0}, {0, 3}, {3, 0}});
 }
 
 TEST_CASE("a write of the page table root is told when it is done")
@@ -296,7 +314,7 @@ TEST_CASE("the fast way tells what the slow way tells")
 			if (!program.below(50)) {
 				const std::uint64_t handler = program.anywhere();
 				for (Machine *machine : {&slow, &quick})
-					machine->tracker.discontinuity(program.pc, {handler, 0, 0}, finished);
+					machine->tracker.discontinuity({program.pc, 0, 0}, {handler, 0, 0}, finished);
 				program.pc = handler;
 				finished = false;
 			}

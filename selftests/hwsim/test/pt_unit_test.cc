@@ -139,7 +139,7 @@ TEST_CASE("kernel and user, with an interrupt")
 	Machine m;
 	m.start(ctl::user | ctl::os);
 	m.unit.arrive(user(0x401000));
-	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
 	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 TIP:ffffffff81000000 TIP:401004 PGD ");
@@ -152,12 +152,12 @@ TEST_CASE("event trace tells vectors, addresses of page faults, IRET and the int
 	m.start(ctl::user | ctl::os | ctl::event_en);
 	m.unit.arrive(user(0x401000));
 	m.interruptible = false;
-	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.interruptible = true;
 	m.unit.arrive(kernel(0xffff'ffff'8100'0004)); /* behind STI */
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
-	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8200'0000)); /* no gate known */
+	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8200'0000)); /* no gate known */
 	CHECK(m.said() ==
 		"PSB 64i PGE:401000 CR2:deadbeef INTR14 FUP:401004 64 TIP:ffffffff81000000 "
 		"64i FUP:ffffffff81000004 IRET0+ FUP:ffffffff81000010 TIP:401004 FUP:401004 TIP:ffffffff82000000 PGD ");
@@ -177,7 +177,7 @@ TEST_CASE("an interrupt that is not traced is FUP and TIP.PGD")
 	Machine m;
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401000));
-	m.unit.interrupt(0x401004, 3, kernel(0xffff'ffff'8100'0000));
+	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
 	CHECK_FALSE(m.unit.enabled());
 	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 PGD ");
 }

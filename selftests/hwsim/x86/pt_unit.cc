@@ -210,7 +210,7 @@ void PtUnit::branch_packet(const Transfer &transfer)
 	}
 }
 
-void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
+void PtUnit::interrupt(const Place &from, const Place &to)
 {
 	if (!packet_en)
 		return;
@@ -225,7 +225,7 @@ void PtUnit::interrupt(std::uint64_t from, std::uint8_t, const Place &to)
 	if (registers.is_set(ctl::event_en))
 		if (const auto vector = processor.vector_of(to.pc))
 			stream.interrupt_event(*vector, processor.cr2());
-	stream.fup(from);
+	stream.fup(from.pc);
 	if (!in_context) {
 		leave_context();
 	} else if (in_stop_range(to.pc)) {

@@ -97,7 +97,7 @@ public:
 
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
-	void interrupt(std::uint64_t from, std::uint8_t level, const Place &to) override;
+	void interrupt(const Place &from, const Place &to) override;
 	void address_space(std::uint64_t pc) override;
 	void arrive(const Place &here) override;
 	void ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide);

@@ -116,15 +116,28 @@ TEST_CASE("Every single wrong byte is found")
 	}
 }
 
-TEST_CASE("A trace that stops inside a record is not complete")
+TEST_CASE("A trace that stops inside a record, or inside padding, is not complete")
 {
 	TraceWriter writer;
+	std::size_t taken = 0;
+	const char *wrong = nullptr;
 
 	writer.start();
+	SECTION("a record")
+	{
+		taken = 200;
+		wrong = "middle of a record";
+	}
+	SECTION("padding")
+	{
+		writer.pad(256);
+		taken = 500;
+		wrong = "middle of padding, 12 bytes";
+	}
 	TraceVerifier verifier(expect(writer));
-	REQUIRE(verifier.feed(std::span(writer.bytes).first(200)));
+	REQUIRE(verifier.feed(std::span(writer.bytes).first(taken)));
 	CHECK_FALSE(verifier.complete());
-	CHECK_THAT(verifier.error(), ContainsSubstring("middle of a record"));
+	CHECK_THAT(verifier.error(), ContainsSubstring(wrong));
 }
 
 TEST_CASE("Missing records are an error, or counted where gaps are allowed")
@@ -145,6 +158,23 @@ TEST_CASE("Missing records are an error, or counted where gaps are allowed")
 	CHECK(counting.feed(writer.bytes));
 	CHECK(counting.totals().lost == 4);
 	CHECK(counting.totals().lost_bytes == 1024);
+}
+
+TEST_CASE("Records missing in front of a stream's first are missing, unless it may begin anywhere")
+{
+	TraceWriter writer;
+	auto expectation = expect(writer);
+
+	writer.seq = 5;
+	writer.start();
+	TraceVerifier strict(expectation);
+	CHECK_FALSE(strict.feed(writer.bytes));
+	CHECK_THAT(strict.error(), ContainsSubstring("5 records (1280 bytes) are missing: seq 0"));
+
+	expectation.any_first = true;
+	TraceVerifier anywhere(expectation);
+	CHECK(anywhere.feed(writer.bytes));
+	CHECK(anywhere.totals().lost == 0);
 }
 
 TEST_CASE("Records delivered twice or out of order are an error even where gaps are allowed")
@@ -181,6 +211,17 @@ TEST_CASE("Time must not go back on one CPU, and may differ between two")
 	writer.pad(64);
 	CHECK_FALSE(verifier.feed(writer.bytes));
 	CHECK_THAT(verifier.error(), ContainsSubstring("time goes back on CPU 1"));
+}
+
+TEST_CASE("A trace whose first record has no time is wrong")
+{
+	TraceWriter writer;
+
+	writer.time = 0;
+	writer.start();
+	TraceVerifier verifier(expect(writer));
+	CHECK_FALSE(verifier.feed(writer.bytes));
+	CHECK_THAT(verifier.error(), ContainsSubstring("from 0 to 0 ns"));
 }
 
 TEST_CASE("What was not asked for is an error")
@@ -262,6 +303,19 @@ TEST_CASE("A ring is verified from the oldest whole record to the newest, howeve
 	REQUIRE(accepted);
 	CHECK(verifier.streams()[0].next_seq == writer.seq);
 	CHECK(verifier.totals().skipped < expectation.padding);
+	CHECK(verifier.position() == writer.bytes.size());
+}
+
+TEST_CASE("A snapshot that ends inside a record is no snapshot")
+{
+	TraceWriter writer;
+
+	writer.start();
+	writer.data(1);
+	Ring ring(std::span(writer.bytes).first(300), 4096);
+	TraceVerifier verifier(expect(writer));
+	CHECK_FALSE(verifier.snapshot(ring.shot));
+	CHECK_THAT(verifier.error(), ContainsSubstring("middle of a record, after 44 bytes"));
 }
 
 TEST_CASE("A ring in which any byte of a whole record is wrong is rejected")
