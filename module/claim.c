@@ -115,8 +115,8 @@ static int hold(struct claim *claim, int cpu)
 		return refuse_notice(claim, EBUSY,
 				     "somebody traces with %s, or with what excludes it, on CPU %d; stop that first",
 				     claim->ops->rival, cpu);
-	return refuse_notice(claim, -PTR_ERR(event), "no event of %s on CPU %d: error %ld",
-			     claim->ops->rival, cpu, PTR_ERR(event));
+	return refuse_notice(claim, -PTR_ERR(event), "no event of %s on CPU %d: %pe",
+			     claim->ops->rival, cpu, event);
 }
 
 static int keep(struct claim *claim)
@@ -125,8 +125,7 @@ static int keep(struct claim *claim)
 						PERF_COUNT_HW_CPU_CYCLES);
 
 	if (IS_ERR(event))
-		return refuse_notice(claim, -PTR_ERR(event), "no counter of cycles: error %ld",
-				     PTR_ERR(event));
+		return refuse_notice(claim, -PTR_ERR(event), "no counter of cycles: %pe", event);
 	claim->keeper = event;
 	return 0;
 }

@@ -27,7 +27,8 @@ public:
 		if (auto now = read_small_file(path))
 			before = *now;
 		/* Of a choice, what is chosen. */
-		if (auto open = before.find('['), close = before.find(']'); close != std::string::npos)
+		if (auto open = before.find_first_of("[("), close = before.find_first_of("])");
+			close != std::string::npos)
 			before = before.substr(open + 1, close - open - 1);
 		good = !before.empty() && write_small_file(path, value);
 	}

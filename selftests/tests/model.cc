@@ -399,6 +399,59 @@ TEST_CASE(
 	under.unit.live(true).value();
 }
 
+/*
+ * 6.1 looks a PMU up, calls its event_init() and reads its module, and does not wait for that when it takes the PMU's number
+ * away.  With a kernel that is preempted anywhere, one that looks it up is kept from its processor in between.
+ */
+TEST_CASE("Who looks a unit up while it goes is waited for", "[synth][model]")
+{
+	need_configfs();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	Knob preemption("/sys/kernel/debug/sched/preempt", "full");
+	UnitUnderTest under({});
+	/* What takes longest of a look is to lie in between, and ends where somebody else is let in. */
+	Knob function("/sys/kernel/tracing/set_ftrace_filter", "event_init:mod:auxpmu");
+	Knob stack("/sys/kernel/tracing/options/func_stack_trace", "1");
+	Knob tracer("/sys/kernel/tracing/current_tracer", "function");
+	/* Refused in event_init() before anything counts its user: nobody but the kernel waits for it. */
+	Setup setup;
+	auto attr = make_attr(setup);
+	attr.inherit = 1;
+	std::atomic<std::uint32_t> type = attr.type;
+	std::atomic<unsigned> refused = 0, gone = 0;
+	std::jthread opener([&](const std::stop_token &stop) {
+		pin(1);
+		while (!stop.stop_requested()) {
+			attr.type = type;
+			const int error = Event::open(attr, Target::task()).error().code;
+			(error == EINVAL ? refused : gone)++;
+		}
+	});
+	std::jthread hog([](const std::stop_token &stop) {
+		pin(1);
+		const sched_param first{.sched_priority = 1};
+		::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &first);
+		while (!stop.stop_requested()) {
+			std::this_thread::sleep_for(std::chrono::milliseconds(2));
+			const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(10);
+			while (std::chrono::steady_clock::now() < until)
+				continue;
+		}
+	});
+	/* Others have taken the number away before they wait. */
+	const bool late = read_small_file("/proc/sys/kernel/osrelease").value_or("").starts_with("6.1.");
+	pin(0);
+	for (unsigned round = 0; round < (late ? 20U : 3U); round++) {
+		const unsigned before = refused, after = gone;
+		under.unit.live(false).value();
+		wait_until("it to be looked for in vain", [&] { return gone > after; });
+		under.unit.live(true).value();
+		type = Pmu::find("modelled").value().type();
+		wait_until("it to be found", [&] { return refused > before; });
+	}
+}
+
 TEST_CASE("Endurance: units come and go while others try to open, map and trace them", "[synth][soak]")
 {
 	need_configfs();

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/// What was taken off a list that RCU's readers walk is freed when they are done: kfree_rcu(), or a grace period before kfree().
+virtual report
+
+@found@
+expression x;
+position p;
+@@
+(
+ hash_del_rcu(<+... x ...+>);
+|
+ hlist_del_rcu(<+... x ...+>);
+|
+ hlist_del_init_rcu(<+... x ...+>);
+|
+ list_del_rcu(<+... x ...+>);
+)
+ ... when != synchronize_rcu()
+     when any
+(
+ kfree@p(x);
+|
+ kvfree@p(x);
+|
+ kfree_sensitive@p(x);
+)
+
+@script:python depends on report@
+p << found.p;
+@@
+coccilib.report.print_report(p[0], "freed while readers of the list may still stand on it")
