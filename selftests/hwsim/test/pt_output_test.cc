@@ -122,6 +122,21 @@ TEST_CASE("output begins where the registers say")
 	CHECK(m.holds(data + page + 100, 0));
 }
 
+TEST_CASE("an offset that lies outside of its region is an error and nothing is written")
+{
+	for (const std::uint64_t offset : {page, page + 1, 2 * page}) {
+		Machine m;
+		m.entry(table, 0, data);
+		m.entry(table, 1, data + page);
+		m.registers.mask_ptrs = offset << 32 | 0x7f;
+		const OutputResult result = m.write(1);
+		CHECK(result.error);
+		CHECK(result.written == 0);
+		CHECK(m.memory.bytes[data + page] == 0);
+		CHECK(m.memory.bytes[data + 2 * page] == 0);
+	}
+}
+
 TEST_CASE("malformed tables are errors and nothing is written")
 {
 	const std::uint64_t bad[] = {

@@ -92,10 +92,13 @@ OutputResult Output::to_regions(OutputRegisters &registers, std::span<const std:
 			at.index = 0;
 			continue;
 		}
-		/* An offset that software has put outside of the region counts as its end. */
-		const std::uint64_t room = entry.size() - std::min(at.offset, entry.size());
-		const std::size_t size = std::min<std::uint64_t>(bytes.size(), room);
-		if (size && !memory.write(entry.base() + at.offset, bytes.first(size))) {
+		/* SDM, "ToPA Errors", "Illegal ToPA Output Offset". */
+		if (at.offset >= entry.size()) {
+			result.error = true;
+			break;
+		}
+		const std::size_t size = std::min<std::uint64_t>(bytes.size(), entry.size() - at.offset);
+		if (!memory.write(entry.base() + at.offset, bytes.first(size))) {
 			result.error = true;
 			break;
 		}
