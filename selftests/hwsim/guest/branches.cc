@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program to be traced: recursion, loops, indirect calls and jumps, calls into the C library, system calls. Prints how often the
- * recursive function is entered, which is arithmetic and not measured.
+ * recursive function is entered, which is arithmetic and not measured. With rounds: the recursion so often, and each time the program
+ * leaves the CPU, so that whatever traces it is placed anew, behind as much trace as depth says.
  *
- *   branches [depth]
+ *   branches [depth [rounds]]
  */
 #include <cstdio>
 #include <cstdlib>
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 {
 	wait_for_start();
 	const unsigned depth = argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 10;
+	const int rounds = argc > 2 ? std::atoi(argv[2]) : 0;
 	unsigned (*volatile table[])(unsigned, unsigned) = {add, mix, choose};
 	int numbers[64];
 	unsigned value = 1;
@@ -75,6 +77,10 @@ int main(int argc, char **argv)
 			getppid(); /* the result differs from run to run, the work must not */
 	}
 	value += fibonacci(depth);
+	for (int i = 0; i < rounds; i++) {
+		value += fibonacci(depth);
+		usleep(1);
+	}
 	std::printf("value %u sorted %d entries %lu\n", value, numbers[5], entries(depth));
 	return 0;
 }
