@@ -20,6 +20,7 @@ static const char *const names[AUXPMU_FAULTS] = {
 	[AUXPMU_FAULT_LATE_IRQ] = "late_irq",
 	[AUXPMU_FAULT_LOST_IRQ] = "lost_irq",
 	[AUXPMU_FAULT_DUE] = "due",
+	[AUXPMU_FAULT_BUSY] = "busy",
 	[AUXPMU_FAULT_TRUNCATED] = "truncated",
 	[AUXPMU_FAULT_PARTIAL] = "partial",
 	[AUXPMU_FAULT_COLLISION] = "collision",

@@ -518,6 +518,10 @@ static void synth_position(struct auxpmu_session *session, struct auxpmu_positio
 
 static bool synth_irq_pending(struct auxpmu_session *session)
 {
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_BUSY)) {
+		write_some(session->unit, synth_stream_of(session)->record);
+		return true;
+	}
 	return interrupting(session->unit) || auxpmu_fault(session->pmu, AUXPMU_FAULT_DUE);
 }
 

@@ -5,12 +5,15 @@
  */
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <format>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../lib/modelled_unit.h"
@@ -41,6 +44,46 @@ std::uint64_t vmalloc_kib()
 	REQUIRE(at != std::string::npos);
 	return std::stoull(all.substr(at + 12));
 }
+
+/* A control group that this process is in as long as this lives. Skips the test where memory is not accounted. Takes root. */
+class MemoryGroup
+{
+public:
+	MemoryGroup()
+	{
+		REQUIRE(::mkdtemp(root.data()));
+		path = root + "/auxpmu";
+		if (::mount("none", root.c_str(), "cgroup2", 0, nullptr)) {
+			::rmdir(root.c_str());
+			SKIP("this kernel has no control groups");
+		}
+		if (!write_small_file(root + "/cgroup.subtree_control", "+memory")) {
+			leave();
+			SKIP("this kernel does not account memory, or does so elsewhere");
+		}
+		::mkdir(path.c_str(), 0700);
+		write_small_file(path + "/cgroup.procs", "0").value();
+	}
+	~MemoryGroup()
+	{
+		static_cast<void>(write_small_file(root + "/cgroup.procs", "0"));
+		::rmdir(path.c_str());
+		leave();
+	}
+	MemoryGroup(const MemoryGroup &) = delete;
+
+	/* Bytes. */
+	std::uint64_t charged() const { return std::stoull(read_small_file(path + "/memory.current").value()); }
+
+private:
+	void leave()
+	{
+		::umount(root.c_str());
+		::rmdir(root.c_str());
+	}
+
+	std::string root = "/tmp/auxpmu-cgroup-XXXXXX", path;
+};
 
 std::uint64_t claims()
 {
@@ -187,6 +230,42 @@ TEST_CASE("A unit whose interrupt is always due is given up, not served for ever
 	}
 }
 
+TEST_CASE("A unit whose interrupt is always due, behind some trace, is served only so often at once", "[synth][edges]")
+{
+	need_synthetic();
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		constexpr unsigned times = 1000, at_once = 64;
+		Setup setup;
+
+		setup.output = output;
+		INFO(describe(setup));
+		Tracer tracer(setup);
+		Fault fault("busy", times);
+
+		tracer.enable();
+		tracer.disable();
+		auto delta = statistics().since(*tracer.before);
+		CAPTURE(delta.text(), fault.left());
+		CHECK(delta["arm_failures"] >= 1);
+		CHECK(delta["gaps"] == delta["arm_failures"]);
+		/* Of each attempt of the core's. */
+		CHECK(times - fault.left() == at_once * delta["arm_failures"]);
+		CHECK(delta["begins"] == delta["ends"]);
+		fault.set(0);
+		tracer.drain();
+		CHECK(tracer.tally.partial == delta["arm_failures"]);
+		/* All of it is there, and the same event goes on when it is started again. */
+		CHECK(tracer.verifier.totals().record_bytes > at_once * 64 * delta["arm_failures"]);
+		tracer.enable();
+		tracer.emit_all(4 * KiB);
+		tracer.disable();
+		tracer.drain();
+		INFO(tracer.verifier.error());
+		CHECK(tracer.verifier.complete());
+	}
+}
+
 TEST_CASE("Memory of a unit's own is there as long as events need it, on their CPUs, and no longer", "[synth][edges]")
 {
 	need_synthetic();
@@ -221,6 +300,27 @@ TEST_CASE("Memory of a unit's own is there as long as events need it, on their C
 	for (int round = 0; round < 20; round++)
 		static_cast<void>(Event::open(attr, Target::task()).value());
 	wait_until("all of it to be free again", [&] { return vmalloc_kib() < before + slack; });
+}
+
+TEST_CASE("Memory of a unit's own is on the account of whoever opens the event", "[synth][edges]")
+{
+	need_synthetic();
+	need_configfs();
+	/* Pages are charged some at a time. */
+	constexpr std::uint64_t ram = 16 * MiB, slack = 1 * MiB;
+	auto unit = ModelledUnit::make("edges_ram").value();
+	unit.set("output", "copy").value();
+	unit.set("ram", ram).value();
+	unit.live(true).value();
+	auto attr = Pmu::find("edges_ram").value().attr();
+	MemoryGroup group;
+	std::uint64_t before = group.charged();
+
+	{
+		auto event = Event::open(attr, Target::on_cpu(0)).value();
+		CHECK(group.charged() >= before + ram - slack);
+	}
+	wait_until("it to be off the account again", [&] { return group.charged() < before + ram / 2; });
 }
 
 TEST_CASE("A paused event may be armed for the first time in NMI", "[synth][edges][pause]")
