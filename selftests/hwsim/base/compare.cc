@@ -90,11 +90,9 @@ std::optional<Difference> find_agreement(
 			continue;
 		starts++;
 		for (const std::size_t i : found->second) {
-			const auto ahead = truth.subspan(i);
-			const std::size_t length = agreement(ahead, rest, sure);
-			/* A short tail has to be the tail of both. */
-			const bool tail = length == rest.size() && length == ahead.size();
-			if (length > longest && (length >= run || tail)) {
+			/* Shorter than a run it is the tail of both, for nothing else has its hash. */
+			const std::size_t length = agreement(truth.subspan(i), rest, sure);
+			if (length > longest) {
 				longest = length;
 				best = {0, i, 0, j};
 			}

@@ -77,13 +77,79 @@ TEST_CASE("a marked loss is no difference, but only as much of it as the mark ex
 	CHECK(result.differences.empty());
 	CHECK(result.losses == 1);
 	CHECK(result.missing == 200);
+	CHECK(result.truth == 10'000);
 	CHECK(result.equal == decoded.size());
 
 	decoded = without(decoded, 5000, 1);
 	CHECK(compare(truth, decoded).differences.size() == 1);
-	/* Nothing may be invented at a loss. */
-	decoded.insert(decoded.begin() + 1000, 5, {0x1, 0x2});
+	/* At the cut a decoder may have gone a little further, but nothing may be invented there. */
+	decoded.insert(decoded.begin() + 1000, 4, {0x1, 0x2});
+	CHECK(compare(truth, decoded).differences.size() == 1);
+	decoded.insert(decoded.begin() + 1000, {0x1, 0x2});
 	CHECK(compare(truth, decoded).differences.size() == 2);
+}
+
+TEST_CASE("a mark is not far behind what was lost")
+{
+	for (const bool far : {false, true}) {
+		auto truth = program(100'000);
+		const auto decoded = without(truth, 10'000, 40'000);
+		truth.insert(truth.begin() + (far ? 45'000 : 30'000), {loss, 0});
+		CHECK(compare(truth, decoded).differences.size() == (far ? 1 : 0));
+	}
+}
+
+TEST_CASE("a place is found by what follows, ends of tracing that nobody can place included")
+{
+	auto truth = program(1000);
+	auto decoded = truth;
+	truth[503] = {unknown, 0};
+	decoded[503] = {0x1234, 0};
+	const Comparison result = compare(truth, without(decoded, 480, 20));
+	REQUIRE(result.differences.size() == 1);
+	CHECK(result.differences[0].truth_at == 480);
+	CHECK(result.differences[0].truth_size == 20);
+	CHECK(result.differences[0].decoded_size == 0);
+	CHECK(result.equal == 980);
+}
+
+TEST_CASE("the last steps are found again, however few")
+{
+	const auto truth = program(100);
+	const Comparison result = compare(truth, without(truth, 90, 5));
+	REQUIRE(result.differences.size() == 1);
+	CHECK(result.differences[0].truth_size == 5);
+	CHECK(result.equal == 95);
+}
+
+TEST_CASE("short parts before long ones are found, too")
+{
+	const auto truth = program(10'000);
+	std::vector<Step> decoded(truth.begin(), truth.begin() + 1000);
+	decoded.insert(decoded.end(), truth.begin() + 2000, truth.begin() + 2050);
+	decoded.insert(decoded.end(), truth.begin() + 4000, truth.end());
+	const Comparison result = compare(truth, decoded);
+	REQUIRE(result.differences.size() == 2);
+	CHECK(result.differences[0].truth_size == 1000);
+	CHECK(result.differences[0].decoded_size == 0);
+	CHECK(result.differences[1].truth_size == 1950);
+	CHECK(result.differences[1].decoded_size == 0);
+	CHECK(result.equal == decoded.size());
+}
+
+TEST_CASE("the right one of very many places that begin alike is found")
+{
+	/* The same 20 steps again and again, and what tells them apart behind them. */
+	std::vector<Step> truth(10, {0x5000, 0x6000});
+	for (std::uint64_t i = 0; i < 3000; i++) {
+		for (std::uint64_t step = 0; step < 20; step++)
+			truth.push_back({0x1000 + step, 0x2000 + step});
+		truth.push_back({0x3000, 0x4000 + i});
+	}
+	const Comparison result = compare(truth, without(truth, 5, 5 + 2500 * 21));
+	REQUIRE(result.differences.size() == 1);
+	CHECK(result.differences[0].truth_size == 5 + 2500 * 21);
+	CHECK(result.differences[0].decoded_size == 0);
 }
 
 TEST_CASE("parts of the truth are found in it, in order, and nothing else")
@@ -100,6 +166,13 @@ TEST_CASE("parts of the truth are found in it, in order, and nothing else")
 	CHECK(compare(truth, parts, {.partial = true}).differences.size() == 1);
 	std::rotate(parts.begin(), parts.begin() + 400, parts.end());
 	CHECK_FALSE(compare(truth, parts, {.partial = true}).differences.empty());
+
+	/* Not twice, either. */
+	std::vector<Step> again(truth.begin(), truth.begin() + 500);
+	again.insert(again.end(), truth.begin() + 490, truth.begin() + 1000);
+	const Comparison twice = compare(truth, again, {.partial = true});
+	REQUIRE(twice.differences.size() == 1);
+	CHECK(twice.differences[0].decoded_size == 10);
 }
 
 TEST_CASE("a wrong step is found and shown")
@@ -111,7 +184,12 @@ TEST_CASE("a wrong step is found and shown")
 	REQUIRE(result.differences.size() == 1);
 	CHECK(result.differences[0].truth_size == 1);
 	CHECK(result.differences[0].decoded_size == 1);
-	CHECK(describe(result.differences[0], truth, decoded).find("dead") != std::string::npos);
+	const std::string text = describe(result.differences[0], truth, decoded);
+	CHECK(text.find("dead") != std::string::npos);
+	CHECK(text.find("  * truth         500 ") != std::string::npos);
+	CHECK(text.find("    decoded       499 ") != std::string::npos);
+	CHECK(text.find("...") == std::string::npos);
+	CHECK(describe({100, 50, 100, 0}, truth, decoded).find("    ...\n") != std::string::npos);
 }
 
 TEST_CASE("a missing tail is a difference, and so is an empty trace")
@@ -124,12 +202,25 @@ TEST_CASE("a missing tail is a difference, and so is an empty trace")
 
 TEST_CASE("where tracing was switched off need not be known")
 {
-	CHECK(compare(std::vector<Step>{{unknown, 0}}, std::vector<Step>{{0x1234, 0}}).differences.empty());
+	const Comparison end = compare(std::vector<Step>{{unknown, 0}}, std::vector<Step>{{0x1234, 0}});
+	CHECK(end.differences.empty());
+	CHECK(end.equal == 1);
 	CHECK(compare(std::vector<Step>{{0x1000, 0}}, std::vector<Step>{{0x1234, 0}}).differences.size() == 1);
 	/* A decoder goes on over jumps that need not be told, until the trace says that it ended before. */
 	const std::vector<Step> off = {{0x1000, 0x2000}, {unknown, 0}, {0, 0x2004}};
-	CHECK(compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0x3004, 0}, {0, 0x2004}})
-			.differences.empty());
+	const Comparison on =
+		compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0x3004, 0}, {0, 0x2004}});
+	CHECK(on.differences.empty());
+	CHECK(on.equal == 3);
+	/* Not for long, and not beyond where it began anew. */
+	std::vector<Step> lost = {{0x1000, 0x2000}};
+	lost.insert(lost.end(), 8, {0x2008, 0x2000});
+	lost.insert(lost.end(), {{0x3004, 0}, {0, 0x2004}});
+	CHECK(compare(off, lost).differences.size() == 1);
+	const Comparison beyond = compare(std::vector<Step>{{unknown, 0}, {0, 0x2004}, {0x2010, 0x3000}, {0x3000, 0}},
+		std::vector<Step>{{0x2008, 0x3000}, {0, 0x2004}, {0x2010, 0x3000}, {0x3000, 0}});
+	CHECK(beyond.differences.size() == 1);
+	CHECK(beyond.equal == 3);
 	CHECK(compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0, 0x2004}}).differences.size() == 1);
 }
 
@@ -221,7 +312,10 @@ TEST_CASE("short parts of a recursion, between long ones, are all found")
 			at = end + 300 + random() % 6000;
 		}
 		CAPTURE(round);
-		CHECK(compare(truth, decoded, {.partial = true}).differences.empty());
+		const Comparison result = compare(truth, decoded, {.partial = true});
+		CHECK(result.differences.empty());
+		CHECK(result.equal == decoded.size());
+		CHECK(result.missing == truth.size() - decoded.size());
 		/* And what is not the program's is still seen. */
 		decoded[decoded.size() / 2].to += 2;
 		CHECK(!compare(truth, decoded, {.partial = true}).differences.empty());
