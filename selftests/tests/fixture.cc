@@ -412,6 +412,7 @@ void Tracer::check_statistics()
 	INFO("statistics: " << delta.text());
 	CHECK(delta["produced"] + delta["padded"] == delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
 	CHECK(delta["committed"] == written);
+	CHECK(delta["wraps"] == aux.head() / aux.size() - (aux.head() - written) / aux.size());
 	CHECK(delta["begins"] == delta["ends"]);
 	CHECK(delta["foreign"] == 0);
 	CHECK(delta["overruns"] == 0);
@@ -422,7 +423,6 @@ void Tracer::check_statistics()
 		CHECK(delta["lost_unit"] + delta["lost_space"] == totals.lost_bytes);
 		CHECK(delta["padded"] == totals.pad_bytes);
 		CHECK(delta["overwritten"] == 0);
-		CHECK(delta["wraps"] == aux.head() / aux.size() - first_head / aux.size());
 	} else {
 		std::uint64_t made = 0;
 

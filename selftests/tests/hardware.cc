@@ -139,6 +139,46 @@ TEST_CASE("A buffer that outlives its event on another's ring keeps the units: n
 	CHECK(trace_in_tree(0) > 0);
 }
 
+TEST_CASE("Children of an inherited event hold nothing when all of them are gone", "[hardware][claim]")
+{
+	need_hardware();
+	wait_until_free();
+	pin(0);
+	{
+		Setup setup = on_cpu(0, 64 * KiB);
+		setup.target = Target::task_on_cpu(0, 0);
+		setup.inherit = true;
+		Tracer tracer(setup);
+		tracer.enable();
+		for (int child = 0; child < 3; child++)
+			CHECK(succeeded(spawn([] {
+				churn(100);
+				return true;
+			})));
+		/* Theirs are gone, and not the parent's. */
+		CHECK(attribute("claim").starts_with("held, for "));
+		churn(100);
+		tracer.disable();
+		CHECK(tracer.aux.head() > 0);
+	}
+	wait_until_free();
+}
+
+TEST_CASE("ITRACE_START tells of an event's first start only", "[hardware]")
+{
+	need_hardware();
+	pin(0);
+	Tracer tracer(on_cpu(0, 256 * KiB));
+
+	for (int round = 0; round < 5; round++) {
+		tracer.enable();
+		churn(100);
+		tracer.disable();
+	}
+	tracer.drain();
+	CHECK(tracer.tally.itrace_starts == 1);
+}
+
 TEST_CASE("While events of ours exist nobody else gets the trace units, and before and after anybody does",
 	"[hardware][claim]")
 {

@@ -111,6 +111,29 @@ TEST_CASE("Nothing is written outside the room the consumer gave, wherever aux_t
 	}
 }
 
+TEST_CASE("What was kept back of a full buffer is lost, and counted, where aux_tail is nonsense by then",
+	"[synth][hostile]")
+{
+	need_synthetic();
+	Setup setup;
+
+	/* The interrupt comes a page before the end, and the next when it is full to the brim. */
+	setup.watermark = static_cast<std::uint32_t>(setup.aux_bytes);
+	Tracer tracer(setup);
+	tracer.enable();
+	/* Ahead of what was handed over by then, and by as much that the core finds no room at all. */
+	constexpr std::uint64_t kept_back = 64;
+	tracer.emit(setup.aux_bytes - page_size());
+	tracer.data.page().aux_tail = setup.aux_bytes - kept_back + 1;
+	tracer.emit(page_size());
+	tracer.disable();
+	const auto delta = statistics().since(*tracer.before);
+	CAPTURE(delta.text());
+	CHECK(delta["lost_space"] >= kept_back);
+	CHECK(delta["produced"] + delta["padded"] == delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
+	CHECK(delta["committed"] == tracer.aux.head());
+}
+
 TEST_CASE("aux_tail ahead of aux_head, or anywhere else, stops the trace at worst", "[synth][hostile]")
 {
 	need_synthetic();

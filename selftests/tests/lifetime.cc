@@ -200,6 +200,8 @@ TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced aga
 				other.offline();
 				CHECK(tracer.emit(64).error == ENXIO);
 				std::uint64_t head = tracer.aux.head();
+				/* What that CPU counted is counted still. */
+				CHECK(statistics().since(*tracer.before)["committed"] == head);
 				other.online();
 				CHECK(tracer.aux.head() == head);
 				/* All of it was handed over. */

@@ -134,6 +134,7 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 		{{{"ram", "65536"}, {"spare", "100"}}, "no multiple of 64"},
 		{{{"spare", "0"}, {"min_block", "65536"}, {"max_block", "4096"}}, "min_block is above max_block"},
 		{{{"max_block", "0"}, {"max_buffer", "32768"}}, "min_block is above max_buffer"},
+		{{{"min_block", "0"}, {"min_buffer", "65536"}}, "min_buffer is above max_buffer"},
 	};
 	for (const auto &one : together) {
 		INFO(describe(one.attributes));
@@ -143,7 +144,7 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 		CHECK(unit.get("live") == "0");
 		CHECK(log.says(one.reason));
 	}
-	unit.set("min_block", 0).value();
+	unit.set("min_buffer", 0).value();
 	unit.live(true).value();
 	CHECK(unit.get("live") == "1");
 	CHECK(unit.set("spare", 64).error().code == EBUSY);
@@ -345,6 +346,9 @@ TEST_CASE("A unit with events or mappings cannot be taken away, and can right af
 		auto data = DataRing::map(event, setup.data_bytes).value();
 		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();
 
+		/* It is listed where it belongs only. */
+		CHECK(buffers().size() == 1);
+		CHECK(BufferLine::read(AUXPMU_SYNTH_NAME).value().empty());
 		event.enable().value();
 		event.close();
 		busy();

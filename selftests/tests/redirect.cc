@@ -9,6 +9,9 @@
 #include <csignal>
 #include <cstring>
 #include <format>
+#include <initializer_list>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "fixture.h"
 #include "sampler.h"
 #include "tasks.h"
@@ -261,6 +265,43 @@ TEST_CASE(
 	event.disable().value();
 	CHECK(area.head() == 2048 + setup.record);
 	CHECK(foreign_bytes(area.readable(), setup.seed, 0) == "");
+}
+
+TEST_CASE(
+	"An area that was not made for an event's needs is not written into, and that is counted", "[synth][redirect]")
+{
+	need_synthetic();
+	pin(0);
+	Idle idle;
+	Setup lends, borrows;
+	lends.target = Target::task_on_cpu(idle.pid, 0);
+	std::optional<Tracer> lender;
+	{
+		/* Of single pages, and not mapped for the unit. */
+		Fault blocks("orders", 1000);
+		lender.emplace(lends);
+	}
+	REQUIRE(buffers().front().chunks > 1);
+	borrows.target = Target::task_on_cpu(0, 0);
+	for (const auto &[output, pages, suits] : std::initializer_list<std::tuple<unsigned, unsigned, bool>>{
+		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_HALF, false},
+		     {AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_PAGES_LARGE, false},
+		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_ANY, true}}) {
+		borrows.output = output;
+		borrows.pages = pages;
+		INFO(describe(borrows));
+		auto event = Event::open(make_attr(borrows), borrows.target).value();
+		event.set_output(lender->event).value();
+		const auto before = statistics();
+		event.enable().value();
+		CHECK(emitter().emit(0, 2048).error == (suits ? 0 : ENXIO));
+		event.disable().value();
+		const auto delta = statistics().since(before);
+		CAPTURE(delta.text());
+		CHECK((delta["unsuited"] > 0) == !suits);
+		CHECK((delta["begins"] > 0) == suits);
+		CHECK((lender->aux.head() > 0) == suits);
+	}
 }
 
 TEST_CASE("Two events of one PMU cannot write into one ring at once", "[synth][redirect]")

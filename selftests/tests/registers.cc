@@ -286,4 +286,31 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 		CHECK_FALSE(others.written());
 	}
 	CHECK(tracer.tally.aux_bytes > 32 * KiB);
+	/* One that is not at work then begins anew: nothing that is in the registers is believed. */
+	tell_hardware("lose reset at 0x1b");
+	write_small_file("/sys/power/state", "mem").value();
+	tracer.enable();
+	recorded.check_registers(others.table());
+	recorded.trace(1000);
+	CHECK_FALSE(others.written());
+}
+
+TEST_CASE("An event that went after a suspend is not resumed by the next", "[hardware][suspend][.]")
+{
+	need_hardware();
+	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
+	Knob level("/sys/power/pm_test", "core");
+	if (!delay || !level)
+		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
+	pin(0);
+	{
+		Recorded recorded(0, 1 * MiB);
+		recorded.tracer.enable();
+		churn(100);
+		write_small_file("/sys/power/state", "mem").value();
+		recorded.trace(1000);
+	}
+	const auto sessions = statistics()["sessions"];
+	write_small_file("/sys/power/state", "mem").value();
+	CHECK(statistics()["sessions"] == sessions);
 }

@@ -71,6 +71,33 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 	}
 }
 
+TEST_CASE("Children of a user who traced before a stranger came are born, and traced", "[synth][stranger]")
+{
+	need_synthetic();
+	if (::geteuid())
+		SKIP("it takes root to load modules and to become somebody else");
+	Stranger::need();
+	Paranoid two(2);
+	Unprivileged all;
+	REQUIRE(all);
+	Setup setup;
+	setup.target = Target::task_on_cpu(0, 0);
+	setup.inherit = true;
+	setup.exclude_kernel = true;
+	Gate opened, loaded;
+	const pid_t user = spawn([&] {
+		if (!become_nobody())
+			return false;
+		const auto event = Event::open(make_attr(setup), setup.target);
+		opened.open();
+		return loaded.wait() && event && succeeded(spawn([] { return true; }));
+	});
+	REQUIRE(opened.wait());
+	Stranger stranger;
+	loaded.open();
+	CHECK(succeeded(user));
+}
+
 TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][stranger]")
 {
 	need_synthetic();
