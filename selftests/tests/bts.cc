@@ -64,20 +64,6 @@ private:
 	std::vector<Elf64_Phdr> parts;
 };
 
-std::uint64_t symbol(const std::string &wanted)
-{
-	std::ifstream symbols("/proc/kallsyms");
-	std::string address, type, name;
-
-	while (symbols >> address >> type >> name) {
-		if (name == wanted)
-			return std::stoull(address, nullptr, 16);
-		symbols.ignore(1024, '\n');
-	}
-	SKIP("/proc/kallsyms has no " << wanted);
-	return 0;
-}
-
 /* Base, index, maximum, threshold: of the DS area of a CPU. */
 using Fields = std::array<std::uint64_t, 4>;
 

@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include <fcntl.h>
@@ -94,6 +96,47 @@ void churn(unsigned calls)
 
 	for (unsigned i = 0; i < calls; i++)
 		value = table[(value + i) % 3](value);
+}
+
+std::uint64_t interrupts(const std::string &name)
+{
+	std::ifstream file("/proc/interrupts");
+	std::string line, word;
+	std::uint64_t count = 0;
+
+	while (std::getline(file, line)) {
+		std::istringstream words(line);
+		if (words >> word >> count && word == name + ":")
+			return count;
+	}
+	throw std::runtime_error("/proc/interrupts has no " + name);
+}
+
+Event sampler(std::uint64_t period, bool kernel)
+{
+	perf_event_attr attr{};
+
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.sample_period = period;
+	attr.exclude_kernel = !kernel;
+	attr.disabled = 1;
+	return Event::open(attr, Target::on_cpu(0)).value();
+}
+
+std::uint64_t symbol(const std::string &wanted)
+{
+	std::ifstream symbols("/proc/kallsyms");
+	std::string address, type, name;
+
+	while (symbols >> address >> type >> name) {
+		if (name == wanted)
+			return std::stoull(address, nullptr, 16);
+		symbols.ignore(1024, '\n');
+	}
+	SKIP("/proc/kallsyms has no " << wanted);
+	return 0;
 }
 
 std::uint64_t trace_in_tree(int cpu)

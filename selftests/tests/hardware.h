@@ -72,6 +72,15 @@ inline void fill(Tracer &tracer, std::uint64_t bytes)
 	});
 }
 
+/* A line of /proc/interrupts, of CPU 0. */
+std::uint64_t interrupts(const std::string &name);
+
+/* A counter of CPU 0 that interrupts, and nobody wants to know. */
+Event sampler(std::uint64_t period, bool kernel);
+
+/* Where the kernel has it; skips the test when it does not say. */
+std::uint64_t symbol(const std::string &wanted);
+
 /* Traces this thread with the kernel's own driver; bytes. */
 std::uint64_t trace_in_tree(int cpu);
 

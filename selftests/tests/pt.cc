@@ -2,16 +2,18 @@
 /* The Intel PT backend: what is particular to its output.  Run with --pmu auxpmu_pt; everywhere else all of it is skipped. */
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <format>
 #include <optional>
-#include <sstream>
-#include <stdexcept>
 #include <string>
 
+#include <unistd.h>
+
 #include "../hwsim/x86/accesses.h"
+#include "fault.h"
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "registers.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -19,35 +21,6 @@ using hwsim::x86::Accesses;
 
 namespace
 {
-
-/* A line of /proc/interrupts, of CPU 0. */
-std::uint64_t interrupts(const std::string &name)
-{
-	std::ifstream file("/proc/interrupts");
-	std::string line, word;
-	std::uint64_t count = 0;
-
-	while (std::getline(file, line)) {
-		std::istringstream words(line);
-		if (words >> word >> count && word == name + ":")
-			return count;
-	}
-	throw std::runtime_error("/proc/interrupts has no " + name);
-}
-
-/* A counter that interrupts, and nobody wants to know. */
-Event sampler(std::uint64_t period, bool kernel)
-{
-	perf_event_attr attr{};
-
-	attr.size = sizeof(attr);
-	attr.type = PERF_TYPE_HARDWARE;
-	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
-	attr.sample_period = period;
-	attr.exclude_kernel = !kernel;
-	attr.disabled = 1;
-	return Event::open(attr, Target::on_cpu(0)).value();
-}
 
 /* Samplers that come as they are told. */
 struct NoThrottling {
@@ -155,26 +128,74 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 	pin(0);
 	Setup setup = on_cpu(0, 64 * KiB);
 	setup.mode = AuxMode::overwrite;
-	/* Steps of less than a region, of about one, and of less than a lap. */
-	for (unsigned calls : {200U, 4000U, 12000U}) {
-		Tracer tracer(setup);
-		const auto wraps = statistics()["wraps"];
-		std::uint64_t head = 0, position = 0;
+	/* Where it is no block, all laps are made with tables. */
+	for (bool pages : {false, true})
+		/* Steps of less than a region, of about one, and of less than a lap. */
+		for (unsigned calls : {200U, 4000U, 12000U}) {
+			INFO("steps of " << calls << " calls, " << (pages ? "single pages" : "blocks"));
+			Fault orders("orders", pages ? 1000 : 0);
+			Tracer tracer(setup);
+			const auto wraps = statistics()["wraps"];
+			std::uint64_t head = 0, position = 0;
 
-		INFO("steps of " << calls << " calls");
-		/* Each step makes less than a lap, so offsets tell how far it got, whatever the head says. */
-		do {
-			tracer.enable();
-			churn(calls);
-			tracer.disable();
-			const std::uint64_t now = tracer.aux.head();
-			position += (now - position) % setup.aux_bytes;
-			CHECK(now > head);
-			CHECK(now == position);
-			head = now;
-		} while (position < 2 * setup.aux_bytes);
-		CHECK(statistics()["wraps"] - wraps == position / setup.aux_bytes);
+			if (pages)
+				REQUIRE(buffers().front().chunks > 1);
+			/* Each step makes less than a lap, so offsets tell how far it got, whatever the head says. */
+			do {
+				tracer.enable();
+				/* Else what lies behind the first of the pages is written. */
+				if (pages)
+					REQUIRE((registers_of(0)[rtit_ctl] & topa_bit) != 0);
+				churn(calls);
+				tracer.disable();
+				const std::uint64_t now = tracer.aux.head();
+				position += (now - position) % setup.aux_bytes;
+				CHECK(now > head);
+				CHECK(now == position);
+				head = now;
+			} while (position < 2 * setup.aux_bytes);
+			CHECK(statistics()["wraps"] - wraps == position / setup.aux_bytes);
+		}
+}
+
+TEST_CASE("What a filter stops is stopped until the next start, and nothing is lost by it", "[pt][filters]")
+{
+	need("auxpmu_pt");
+	if (std::stoul("0" + attribute("nr_addr_filters")) == 0)
+		return;
+	pin(0);
+	/* Of the CPU, for a thread's event starts anew when the thread comes back to it; and of a call that nobody else makes. */
+	Setup setup = on_cpu(0, 4 * MiB);
+	setup.exclude_kernel = false;
+	const std::string stopped = attribute("errors/stopped");
+	const std::uint64_t gaps = statistics()["gaps"];
+	Tracer tracer(setup);
+	tracer.event.set_filter(std::format("stop {:#x}/16", symbol("__x64_sys_getppid"))).value();
+	const auto traced = [&](bool stop) {
+		const std::uint64_t before = tracer.aux.head();
+
+		tracer.enable();
+		churn(1000);
+		if (stop)
+			::getppid();
+		churn(100'000);
+		tracer.disable();
+		return tracer.aux.head() - before;
+	};
+
+	for (int round = 0; round < 3; round++) {
+		INFO("round " << round);
+		const std::uint64_t until_stop = traced(true), all = traced(false);
+		CAPTURE(until_stop, all);
+		/* What was ahead of the stop; and without one as much as ever. */
+		CHECK(until_stop > 500);
+		CHECK(until_stop < all / 4);
+		tracer.drain();
 	}
+	CHECK(tracer.tally.partial == 0);
+	CHECK(tracer.tally.truncated == 0);
+	CHECK(statistics()["gaps"] == gaps);
+	CHECK(attribute("errors/stopped") == stopped);
 }
 
 TEST_CASE("Who keeps up loses nothing, at any watermark that leaves two regions behind it", "[pt][regions]")

@@ -5,6 +5,7 @@
  * that was another owner's.  Run with --pmu auxpmu_pt or auxpmu_bts on the virtual trace hardware; everywhere else skipped.
  */
 #include <cstdio>
+#include <format>
 #include <sstream>
 #include <string>
 
@@ -212,6 +213,43 @@ TEST_CASE("What another owner left in the registers is not believed, and put bac
 			CHECK(now == left[n]);
 		}
 	}
+}
+
+TEST_CASE("Ranges that another owner has changed are in force for whoever asks for them, at first or later",
+	"[pt][registers]")
+{
+	need("auxpmu_pt");
+	if (std::stoul("0" + attribute("nr_addr_filters")) < 2)
+		return;
+	constexpr std::uint64_t first = 0xffffffff81000000, second = 0xffffffff82000000, bytes = 0x1000;
+	const std::string one = std::format("filter {:#x}/{:#x}", first, bytes);
+	Others others;
+	pin(0);
+	/* The second time the driver has written all of that before. */
+	for (int round = 0; round < 2; round++) {
+		INFO("round " << round);
+		wait_until_free();
+		tell_hardware("lose " + others.loss());
+		REQUIRE(registers_of(0)[addr1_a] != second);
+		Setup setup = on_cpu(0, 64 * KiB);
+		setup.exclude_kernel = false;
+		Tracer tracer(setup);
+		tracer.event.set_filter(one).value();
+		tracer.enable();
+		tracer.disable();
+		tracer.event.set_filter(std::format("{},filter {:#x}/{:#x}", one, second, bytes)).value();
+		tracer.enable();
+		const Registers now = registers_of(0);
+		INFO("registers:" << text(now));
+		CHECK((now[rtit_ctl] & 1) == 1);
+		CHECK((now[rtit_ctl] >> 32 & 0xff) == 0x11);
+		CHECK(now[addr0_a] == first);
+		CHECK(now[addr0_b] == first + bytes - 1);
+		CHECK(now[addr1_a] == second);
+		CHECK(now[addr1_b] == second + bytes - 1);
+		tracer.disable();
+	}
+	wait_until_free();
 }
 
 TEST_CASE("A CPU that has lost its registers while it was off is traced anew", "[hardware][registers]")

@@ -20,12 +20,16 @@ namespace auxpmu::test
 {
 
 constexpr unsigned debugctl = 0x1d9, output_base = 0x560, output_mask = 0x561, rtit_ctl = 0x570, rtit_status = 0x571,
-		   cr3_match = 0x572, addr0_a = 0x580, addr0_b = 0x581, ds_area = 0x600;
+		   cr3_match = 0x572, addr0_a = 0x580, addr0_b = 0x581, addr1_a = 0x582, addr1_b = 0x583,
+		   ds_area = 0x600;
+
+/* Of IA32_RTIT_CTL: output goes where tables say. */
+constexpr std::uint64_t topa_bit = 1 << 8;
 
 /* IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA of one CPU. */
 struct Registers {
 	static constexpr std::array<unsigned, 11> numbers = {debugctl, output_base, output_mask, rtit_ctl, rtit_status,
-		cr3_match, addr0_a, addr0_b, 0x582, 0x583, ds_area};
+		cr3_match, addr0_a, addr0_b, addr1_a, addr1_b, ds_area};
 
 	/* Nothing without the module msr. */
 	static std::optional<Registers> read(int cpu)
