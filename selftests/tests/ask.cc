@@ -795,10 +795,14 @@ TEST_CASE("Address filters are in the registers as intel_pt has them, and none i
 		"filter 0xffffffff81000000/0x1000,stop 0xffffffff81000800/1",
 		"stop 0xffffffff81000800/1,filter 0xffffffff81000000/0x1000",
 		"filter 0xffff800000000000/0x7fffffffffff",
+		/* From and to an address that is not canonical. */
+		"filter 0x800000000000/0xffff000000001000",
+		"filter 0x7ffffffff000/0x2000",
 		"filter 0xffffffff82000000/0x1000,filter 0xffffffff83000000/0x1000",
 		"stop 0xffffffff81000123/3",
 		"",
 		"stop 0xffffffff82000000/0x1000,stop 0xffffffff83000000/0x1000",
+		"filter 0xffffffff82000000/1,filter 0xffffffff83000000/1,filter 0xffffffff84000000/1",
 		"filter 0xffffffff82000000/1,filter 0xffffffff83000000/1,filter 0xffffffff84000000/1,"
 		"filter 0xffffffff85000000/1,filter 0xffffffff86000000/1",
 		"start 0xffffffff81000000/0x1000",
