@@ -19,6 +19,7 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "tracepoint.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -246,6 +247,113 @@ TEST_CASE("What an NMI has switched off stays off when its buffer goes, whoever 
 	CHECK((debugctl(0) & switches) == 0);
 	tracer.disable();
 	CHECK(debugctl(0) == original);
+}
+
+TEST_CASE("What an NMI has switched off is off when its event goes, whoever wrote DEBUGCTL meanwhile", "[bts][claim]")
+{
+	need("auxpmu_bts");
+	pin(0);
+	Setup setup = on_cpu(0, 256 * KiB);
+	setup.watermark = 16 * KiB;
+	Tracer tracer(setup);
+	const std::uint64_t original = debugctl(0), failures = statistics()["arm_failures"];
+
+	tracer.enable();
+	/* Its interrupt comes in NMI, and switches it off; what would switch it on again fails. */
+	Fault arm("arm", 1);
+	wait_until("an interrupt", [&] {
+		churn(1000);
+		return statistics()["arm_failures"] > failures;
+	});
+	REQUIRE((debugctl(0) & switches) == 0);
+	/* As in the test before this one. */
+	set_debugctl(0, original | switches);
+	REQUIRE((debugctl(0) & switches) == switches);
+	tracer.disable();
+	CHECK(debugctl(0) == original);
+}
+
+TEST_CASE("Whose interrupts were served records on when another's buffer goes", "[bts][claim]")
+{
+	need("auxpmu_bts");
+	if (cpus() < 2)
+		SKIP("there is only one CPU");
+	pin(0);
+	Setup setup = on_cpu(0, 1 * MiB);
+	setup.watermark = 16 * KiB;
+	Tracer tracer(setup);
+	const std::uint64_t served = statistics()["interrupts"];
+
+	tracer.enable();
+	wait_until("an interrupt", [&] {
+		churn(1000);
+		tracer.drain();
+		return statistics()["interrupts"] > served;
+	});
+	{
+		Tracer other(on_cpu(1, 64 * KiB));
+		other.remap();
+	}
+	CHECK((debugctl(0) & switches) == switches);
+	const std::uint64_t before = tracer.aux.head();
+	churn(1000);
+	tracer.disable();
+	CHECK(tracer.aux.head() - before > 1000 * record);
+	tracer.drain();
+	CHECK(tracer.tally.partial == 0);
+	CHECK(tracer.tally.truncated == 0);
+}
+
+TEST_CASE("The handler that comes first in every NMI goes with the event that records the kernel, whatever children "
+	  "that had",
+	"[bts][nmi]")
+{
+	need("auxpmu_bts");
+	pin(0);
+	/* Only those that are asked for here. */
+	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
+	Setup setup = on_cpu(0, 256 * KiB);
+	setup.target = Target::task_on_cpu(0, 0);
+	setup.inherit = true;
+	/* Keeps the claim, and so the other handler. */
+	Setup other = setup;
+	other.target = Target::task_on_cpu(0, cpus() - 1);
+	Event keeps = Event::open(make_attr(other), other.target).value();
+	perf_event_attr calls = at_tracepoint("nmi/nmi_handler");
+	calls.sample_period = 0;
+	/* Handlers that an NMI calls. */
+	const auto handlers = [&] {
+		Event counter = sampler(20'000, false), called = Event::open(calls, Target::on_cpu(0)).value();
+		const std::uint64_t nmis = interrupts("NMI");
+		std::uint64_t came = 0, number = 0;
+
+		counter.enable().value();
+		wait_until("NMIs", [&] {
+			churn(10'000);
+			return interrupts("NMI") - nmis > 20;
+		});
+		counter.disable().value();
+		came = interrupts("NMI") - nmis;
+		REQUIRE(::read(called.fd(), &number, sizeof(number)) == sizeof(number));
+		CAPTURE(number, came);
+		CHECK(number % came == 0);
+		return number / came;
+	};
+
+	const std::uint64_t before = handlers();
+	{
+		setup.exclude_kernel = false;
+		Tracer tracer(setup);
+		tracer.enable();
+		for (int n = 0; n < 3; n++)
+			CHECK(succeeded(spawn([] {
+				churn(100);
+				return true;
+			})));
+		tracer.disable();
+		CHECK(handlers() == before + 1);
+	}
+	CHECK(handlers() == before);
 }
 
 TEST_CASE("Records are whole, in one grid, and what is between them is zeros and counted as padding", "[bts][records]")
