@@ -46,7 +46,7 @@ int auxpmu_peers_permit(struct perf_event *event)
 {
 	const struct auxpmu *pmu = auxpmu_of(event);
 
-	if (event->parent || perfmon_capable() || !auxpmu_peers_foreign(pmu))
+	if (perfmon_capable() || !auxpmu_peers_foreign(pmu))
 		return 0;
 	auxpmu_notice(pmu,
 		      "event refused: beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON");

@@ -342,11 +342,14 @@ TEST_CASE("An event that went after a suspend is not resumed by the next", "[har
 		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
 	pin(0);
 	{
-		Recorded recorded(0, 1 * MiB);
-		recorded.tracer.enable();
+		/* Of the CPU, for a thread's is put there anew with the thread. */
+		Tracer tracer(on_cpu(0, 1 * MiB));
+		tracer.enable();
 		churn(100);
 		write_small_file("/sys/power/state", "mem").value();
-		recorded.trace(1000);
+		tracer.disable();
+		tracer.drain();
+		CHECK(tracer.tally.partial == 1);
 	}
 	const auto sessions = statistics()["sessions"];
 	write_small_file("/sys/power/state", "mem").value();
