@@ -207,6 +207,32 @@ TEST_CASE("Children of an inherited event hold nothing when all of them are gone
 	wait_until_free();
 }
 
+TEST_CASE("What a unit produced was handed over or is counted as lost, padding aside", "[hardware]")
+{
+	need_hardware();
+	pin(0);
+	/* Many windows, so that some end early where units do that. */
+	Tracer tracer(on_cpu(0, 64 * KiB));
+	const Statistics before = statistics();
+
+	for (int round = 0; round < 3; round++) {
+		tracer.enable();
+		for (int piece = 0; piece < 20; piece++) {
+			churn(1000);
+			tracer.drain();
+		}
+		tracer.disable();
+		tracer.drain();
+	}
+	const Statistics delta = statistics().since(before);
+	CAPTURE(delta.text());
+	CHECK(delta["produced"] + delta["padded"] == delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
+	CHECK(delta["committed"] == tracer.aux.head());
+	CHECK(delta["wraps"] == tracer.aux.head() / tracer.aux.size());
+	CHECK(delta["wraps"] > 1);
+	CHECK(delta["begins"] == delta["ends"]);
+}
+
 TEST_CASE("ITRACE_START tells of an event's first start only", "[hardware]")
 {
 	need_hardware();
