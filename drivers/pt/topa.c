@@ -89,14 +89,14 @@ struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 	bool single_entry = !pt_cap(PT_TOPA_MULTIPLE_ENTRIES);
 	u32 lap = single_entry ? 1 : DIV_ROUND_UP(buffer->regions.nr, TOPA_REGIONS);
 	u32 nr = single_entry || !buffer->overwrite ? lap : 2 * lap;
-	struct pt_topa *topa = kvzalloc(struct_size(topa, tables, nr), GFP_KERNEL);
+	struct pt_topa *topa = kvzalloc(struct_size(topa, tables, nr), GFP_KERNEL_ACCOUNT);
 
 	if (!topa)
 		return NULL;
 	topa->single_entry = single_entry;
 	topa->lap = lap;
 	while (topa->nr_tables < nr) {
-		u64 *table = (u64 *)get_zeroed_page(GFP_KERNEL);
+		u64 *table = (u64 *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 
 		if (!table) {
 			pt_topa_free(topa);

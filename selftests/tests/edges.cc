@@ -5,15 +5,12 @@
  */
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <format>
 #include <string>
 #include <vector>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../lib/modelled_unit.h"
@@ -21,6 +18,7 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "memory_group.h"
 #include "tracepoint.h"
 
 using namespace auxpmu;
@@ -44,46 +42,6 @@ std::uint64_t vmalloc_kib()
 	REQUIRE(at != std::string::npos);
 	return std::stoull(all.substr(at + 12));
 }
-
-/* A control group that this process is in as long as this lives. Skips the test where memory is not accounted. Takes root. */
-class MemoryGroup
-{
-public:
-	MemoryGroup()
-	{
-		REQUIRE(::mkdtemp(root.data()));
-		path = root + "/auxpmu";
-		if (::mount("none", root.c_str(), "cgroup2", 0, nullptr)) {
-			::rmdir(root.c_str());
-			SKIP("this kernel has no control groups");
-		}
-		if (!write_small_file(root + "/cgroup.subtree_control", "+memory")) {
-			leave();
-			SKIP("this kernel does not account memory, or does so elsewhere");
-		}
-		::mkdir(path.c_str(), 0700);
-		write_small_file(path + "/cgroup.procs", "0").value();
-	}
-	~MemoryGroup()
-	{
-		static_cast<void>(write_small_file(root + "/cgroup.procs", "0"));
-		::rmdir(path.c_str());
-		leave();
-	}
-	MemoryGroup(const MemoryGroup &) = delete;
-
-	/* Bytes. */
-	std::uint64_t charged() const { return std::stoull(read_small_file(path + "/memory.current").value()); }
-
-private:
-	void leave()
-	{
-		::umount(root.c_str());
-		::rmdir(root.c_str());
-	}
-
-	std::string root = "/tmp/auxpmu-cgroup-XXXXXX", path;
-};
 
 std::uint64_t claims()
 {

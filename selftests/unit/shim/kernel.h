@@ -47,6 +47,7 @@ typedef unsigned short umode_t;
 
 /* linux/slab.h, linux/gfp.h: NULL when the test says so */
 #define GFP_KERNEL		0
+#define GFP_KERNEL_ACCOUNT	0
 void *unit_zeroed(size_t bytes, size_t align);
 void unit_free(const void *at);
 #define kvzalloc(bytes, gfp)	unit_zeroed(bytes, 16)
