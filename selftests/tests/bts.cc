@@ -356,6 +356,42 @@ TEST_CASE("The handler that comes first in every NMI goes with the event that re
 	CHECK(handlers() == before);
 }
 
+TEST_CASE("Behind an interrupt of the store's, an NMI that is somebody else's is not served", "[bts][nmi]")
+{
+	need("auxpmu_bts");
+	pin(0);
+	/* The kernel is recorded, so that it takes two handlers. */
+	Setup setup = on_cpu(0, 1 * MiB);
+	setup.watermark = 16 * KiB;
+	setup.exclude_kernel = false;
+	Tracer tracer(setup);
+	Event other = sampler(20'000, false);
+
+	for (int round = 0; round < 3; round++) {
+		const std::uint64_t served = statistics()["interrupts"];
+		tracer.enable();
+		wait_until("an interrupt", [&] {
+			churn(1000);
+			tracer.drain();
+			return statistics()["interrupts"] > served;
+		});
+		tracer.disable();
+		/* Off, it has none of its own. */
+		const auto before = statistics();
+		const std::uint64_t nmis = interrupts("NMI");
+		other.enable().value();
+		wait_until("NMIs", [&] {
+			churn(10'000);
+			return interrupts("NMI") - nmis > 20;
+		});
+		other.disable().value();
+		const auto delta = statistics().since(before);
+		CAPTURE(round, delta.text());
+		CHECK(delta["interrupts"] == 0);
+		CHECK(delta["spurious"] == 0);
+	}
+}
+
 TEST_CASE("Records are whole, in one grid, and what is between them is zeros and counted as padding", "[bts][records]")
 {
 	need("auxpmu_bts");

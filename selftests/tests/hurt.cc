@@ -10,6 +10,7 @@
 
 #include "fixture.h"
 #include "hardware.h"
+#include "knob.h"
 #include "registers.h"
 
 using namespace auxpmu;
@@ -301,4 +302,98 @@ TEST_CASE("A unit that stopped while nobody listened goes on when somebody does"
 			return patient.tracer.aux.head() >= end;
 		});
 	}
+}
+
+TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[hardware][hurt][.]")
+{
+	need_hardware();
+	pin(0);
+	const Fault refused = {"gp", options().pmu == "auxpmu_pt" ? "0x570" : "0x1d9", Harm::refusal, "fault"};
+	Patient patient(AuxMode::full_trace, 0);
+	Event other = sampler(20'000, false);
+	/* Served, of so many NMIs of the other event's. */
+	const auto served = [&] {
+		const auto before = statistics();
+		const std::uint64_t nmis = interrupts("NMI");
+
+		wait_until("NMIs", [&] {
+			churn(10'000);
+			return interrupts("NMI") - nmis > 20;
+		});
+		const auto delta = statistics().since(before);
+		return delta["interrupts"] + delta["spurious"];
+	};
+
+	/* Behind some trace; and with nothing before it, as far as this unit knows. */
+	const Outcome usual = patient.work(1000, "");
+	CHECK(usual.bytes() > 0);
+	other.enable().value();
+	{
+		Hurt now(refused);
+		const std::uint64_t faults = errors("fault");
+
+		patient.tracer.enable();
+		REQUIRE(errors("fault") > faults);
+		/* The event is there, and the unit is not on. */
+		CHECK(served() == 0);
+		patient.tracer.disable();
+		/* Nobody is. */
+		CHECK(served() == 0);
+	}
+	other.disable().value();
+	patient.tracer.drain();
+	const Outcome healed = patient.work(1000, "");
+	check_books(healed);
+	CHECK(healed.bytes() >= usual.bytes() / 2);
+}
+
+TEST_CASE("A lap that nobody interrupts is a lap of trace, from the first byte to the last", "[hardware][hurt][.]")
+{
+	need_hardware();
+	/* The branch trace store has no room for a lap: some is kept behind its threshold. */
+	if (options().pmu != "auxpmu_pt")
+		return;
+	pin(0);
+	/* Else its interrupts find what the unit's own would have. */
+	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
+	const Fault lost = {"lost-pmi", "1", Harm::late, ""};
+	/* Regions are a 16th of the area; those of a page would have it end inside the last one. */
+	constexpr std::uint64_t size = 256 * KiB, region = size / 16;
+	Tracer tracer(on_cpu(0, size));
+
+	tracer.enable();
+	fill(tracer, 2 * size);
+	REQUIRE(tracer.off());
+	/* Not the beginning of the area, which is told from its end. */
+	tracer.aux.consume(3 * region);
+	tracer.event.restart().value();
+	fill(tracer, 2 * size);
+	REQUIRE(tracer.off());
+	REQUIRE(tracer.aux.head() == size + 3 * region);
+	tracer.drain();
+	const auto before = statistics();
+	const auto partial = tracer.tally.partial;
+	const std::uint64_t head = tracer.aux.head(), stopped = errors("stopped");
+	{
+		/* All of it is room, and where the unit stops is where it began. */
+		Hurt now(lost);
+
+		tracer.event.restart().value();
+		wait_until("the unit to stop", [&] {
+			churn(10'000);
+			return (registers_of(0)[rtit_status] & status_stopped) != 0;
+		});
+		tracer.disable();
+	}
+	tracer.drain();
+	const auto delta = statistics().since(before);
+	CAPTURE(head, delta.text());
+	CHECK(delta["interrupts"] == 0);
+	CHECK(delta["gaps"] == 1);
+	CHECK(errors("stopped") == stopped + 1);
+	CHECK(tracer.tally.partial == partial + 1);
+	/* A table of one region ends with it. */
+	CHECK(delta["produced"] == (each_region_interrupts() ? region : size));
+	CHECK(tracer.aux.head() - head == delta["committed"]);
+	CHECK(delta["produced"] + delta["padded"] == delta["committed"] + delta["lost_unit"] + delta["lost_space"]);
 }

@@ -5,6 +5,7 @@
 #include <format>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
+#include "memory_group.h"
 #include "registers.h"
+#include "sampler.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -158,6 +161,84 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 		}
 }
 
+TEST_CASE("The head moves on by what was traced, around the end of the last of several tables, too", "[pt][regions]")
+{
+	need("auxpmu_pt");
+	if (attribute("caps/topa_multiple_entries").starts_with("0"))
+		return;
+	pin(0);
+	/* Of 512 regions, the last table of a lap has two. */
+	constexpr std::uint64_t last_table = 2 * 4 * KiB;
+	constexpr unsigned some = 400;
+	Setup setup = on_cpu(0, 2 * MiB);
+	setup.mode = AuxMode::overwrite;
+	Fault orders("orders", 1000);
+	Tracer tracer(setup);
+	const auto step = [&](std::uint64_t calls) {
+		const std::uint64_t before = tracer.aux.head();
+
+		tracer.enable();
+		churn(static_cast<unsigned>(calls));
+		tracer.disable();
+		return tracer.aux.head() - before;
+	};
+
+	REQUIRE(buffers().front().chunks == 512);
+	const auto wraps = statistics()["wraps"];
+	const std::uint64_t each = step(some);
+	REQUIRE(each > 0);
+	/* The tables of the first lap, and those of all others. */
+	for (std::uint64_t lap = 1; lap <= 2; lap++) {
+		const std::uint64_t end = lap * setup.aux_bytes;
+
+		while (end - tracer.aux.head() > 8 * last_table)
+			CHECK(step((end - tracer.aux.head() - 4 * last_table) * some / each / 2 + some) < end);
+		REQUIRE(tracer.aux.head() < end);
+		while (tracer.aux.head() < end + last_table) {
+			INFO("lap " << lap << ", head " << tracer.aux.head());
+			const std::uint64_t more = step(some);
+			/* So that one of them begins in the last table. */
+			CHECK(more > 0);
+			CHECK(more < last_table);
+		}
+		CHECK(statistics()["wraps"] - wraps == lap);
+	}
+}
+
+TEST_CASE("Tables are on the account of whoever maps an area, for as long as it is mapped", "[pt][tables]")
+{
+	need("auxpmu_pt");
+	if (attribute("caps/topa_multiple_entries").starts_with("0"))
+		return;
+	if (::geteuid())
+		SKIP("not root");
+	pin(0);
+	MemoryGroup group;
+	Setup setup = on_cpu(0, 256 * MiB);
+	setup.mode = AuxMode::overwrite;
+	setup.data_bytes = 4 * KiB;
+	/* For each 510 pages, and that twice. Page tables of programs are charged, too, but the same for blocks. */
+	const std::uint64_t tables = 2 * ((setup.aux_bytes / page_size() + 509) / 510) * page_size();
+	const auto charged = [&](bool single) {
+		Fault orders("orders", single ? 1000 : 0);
+		Tracer tracer(setup);
+
+		return group.charged();
+	};
+	const std::uint64_t of_blocks = charged(false);
+	/* Pages are charged some at a time. */
+	CHECK(charged(true) >= of_blocks + tables / 2);
+
+	/* Four tables. */
+	setup.aux_bytes = 2 * MiB;
+	static_cast<void>(charged(true));
+	const std::uint64_t before = group.charged();
+	for (int round = 0; round < 150; round++)
+		static_cast<void>(charged(true));
+	CAPTURE(before);
+	wait_until("what was charged to be given back", [&] { return group.charged() < before + 512 * KiB; });
+}
+
 TEST_CASE("What a filter stops is stopped until the next start, and nothing is lost by it", "[pt][filters]")
 {
 	need("auxpmu_pt");
@@ -196,6 +277,57 @@ TEST_CASE("What a filter stops is stopped until the next start, and nothing is l
 	CHECK(tracer.tally.truncated == 0);
 	CHECK(statistics()["gaps"] == gaps);
 	CHECK(attribute("errors/stopped") == stopped);
+}
+
+TEST_CASE("What a filter has stopped is not begun anew by a sample of it", "[pt][filters]")
+{
+	need("auxpmu_pt");
+	need_sampling();
+	if (std::stoul("0" + attribute("nr_addr_filters")) == 0)
+		return;
+	pin(0);
+	Setup setup = on_cpu(0, 256 * KiB);
+	setup.exclude_kernel = false;
+	Tracer tracer(setup);
+	tracer.event.set_filter(std::format("stop {:#x}/16", symbol("__x64_sys_getppid"))).value();
+	const perf_event_attr attr = sampling_member("getpgid", 4096);
+	Event member = Event::open(attr, setup.target, tracer.event.fd()).value();
+	member.set_output(tracer.event).value();
+	const auto sample = [&] {
+		std::vector<std::byte> trace;
+
+		sample_numbered(1);
+		tracer.data.drain([&](const RecordView &view) {
+			if (view.header.type != PERF_RECORD_SAMPLE)
+				return;
+			const auto taken = std::get<SampleRecord>(decode(view, attr));
+			trace.assign(taken.aux.begin(), taken.aux.end());
+		});
+		REQUIRE(trace.size() == 4096);
+		return trace;
+	};
+
+	for (int round = 0; round < 2; round++) {
+		INFO("round " << round);
+		tracer.enable();
+		churn(200);
+		const auto running = sample();
+		churn(200);
+		/* While it traces each has more than the one before. */
+		const bool more_trace = sample() != running;
+		CHECK(more_trace);
+		::getppid();
+		const auto stopped = sample();
+		CHECK_FALSE(all_zero(stopped));
+		for (int more = 0; more < 3; more++) {
+			churn(200);
+			const bool same = sample() == stopped;
+			CHECK(same);
+		}
+		tracer.disable();
+		tracer.drain();
+	}
+	CHECK(tracer.tally.partial == 0);
 }
 
 TEST_CASE("Who keeps up loses nothing, at any watermark that leaves two regions behind it", "[pt][regions]")
