@@ -42,6 +42,12 @@ inline std::string attribute(const std::string &name)
 	return read_small_file("/sys/bus/event_source/devices/" + options().pmu + "/" + name).value_or("");
 }
 
+/* Where tables hold one region only, each of them interrupts, and an overwriting buffer has to be one block. */
+inline bool each_region_interrupts()
+{
+	return attribute("caps/topa_multiple_entries").starts_with("0");
+}
+
 /* The units are given back a moment after the last event is gone. */
 inline void wait_until_free()
 {

@@ -144,12 +144,6 @@ void check_books(const Outcome &outcome)
 	CHECK(outcome.truncated == counted["truncations"]);
 }
 
-/* Where tables hold one region only, each of them interrupts. */
-bool each_region_interrupts()
-{
-	return attribute("caps/topa_multiple_entries").starts_with("0");
-}
-
 /* Nothing was wrong, and there is as much as there was without a fault: but for time packets, of which a busy machine has others. */
 void check_whole(const Outcome &outcome, const Outcome &usual)
 {
