@@ -217,7 +217,7 @@ TEST_CASE("Tables are on the account of whoever maps an area, for as long as it 
 		SKIP("not root");
 	pin(0);
 	MemoryGroup group;
-	Setup setup = on_cpu(0, 256 * MiB);
+	Setup setup = on_cpu(0, 128 * MiB);
 	setup.mode = AuxMode::overwrite;
 	setup.data_bytes = 4 * KiB;
 	/* For each 510 pages, and that twice. Page tables of programs are charged, too, but the same for blocks. */
@@ -236,7 +236,7 @@ TEST_CASE("Tables are on the account of whoever maps an area, for as long as it 
 	setup.aux_bytes = 2 * MiB;
 	static_cast<void>(charged(true));
 	const std::uint64_t before = group.charged();
-	for (int round = 0; round < 150; round++)
+	for (int round = 0; round < 100; round++)
 		static_cast<void>(charged(true));
 	CAPTURE(before);
 	wait_until("what was charged to be given back", [&] { return group.charged() < before + 512 * KiB; });
