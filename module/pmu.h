@@ -28,7 +28,7 @@ enum auxpmu_fault {
 	AUXPMU_FAULT_LATE_IRQ,		/* one a page of trace later */
 	AUXPMU_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */
 	AUXPMU_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
-	AUXPMU_FAULT_BUSY,		/* the same, behind a record that it has written meanwhile */
+	AUXPMU_FAULT_BUSY,		/* the same, behind a record just written */
 	AUXPMU_FAULT_TRUNCATED,		/* flags on the next record */
 	AUXPMU_FAULT_PARTIAL,
 	AUXPMU_FAULT_COLLISION,
