@@ -31,6 +31,14 @@ static int first_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
+	/*
+	 * It was being switched off, and what that brought to memory interrupts.  The kernel's
+	 * handler acknowledges that, before anybody has seen it.
+	 */
+	if (READ_ONCE(unit->unread)) {
+		unit->interrupted |= pt_unit_status();
+		return NMI_DONE;
+	}
 	if (!pt_unit_may_interrupt(unit) || !pt_unit_status())
 		return NMI_DONE;
 	/* As the kernel's handler does for what it sees. */

@@ -242,6 +242,7 @@ void pt_unit_disarm(struct auxpmu_session *session)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
+	WRITE_ONCE(unit->unread, true);
 	WRITE_ONCE(unit->on, false);
 	barrier();
 	if (!unit->latched)
@@ -333,6 +334,7 @@ void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *po
 	read_output(unit, session);
 	position->bytes = reached(unit, session);
 	position->gap = judge_status(unit);
+	WRITE_ONCE(unit->unread, false);
 }
 
 void pt_unit_forget(struct auxpmu_session *session)

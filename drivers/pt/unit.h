@@ -44,6 +44,7 @@ struct pt_errors {
  * @on: it may be writing
  * @latched: it was switched off by one of the NMI handlers
  * @interrupted: since it was armed, and one of them has seen it
+ * @unread: it was switched off, and where it got to is not read yet
  * @known: the registers hold what the members below say
  * @cut: trace is missing: what follows begins with a PSB
  * @ctl: IA32_RTIT_CTL of the event, without TraceEn
@@ -62,6 +63,7 @@ struct pt_unit {
 	bool on;
 	bool latched;
 	bool interrupted;
+	bool unread;
 	bool known;
 	bool cut;
 	u64 ctl;

@@ -298,6 +298,35 @@ TEST_CASE("A unit that stopped while nobody listened goes on when somebody does"
 	}
 }
 
+TEST_CASE("The end of the first lap is known where it comes as the unit is switched off", "[hardware][hurt][.]")
+{
+	need_hardware();
+	if (options().pmu != "auxpmu_pt")
+		return;
+	pin(0);
+	Setup setup = on_cpu(0, 64 * KiB);
+	setup.mode = AuxMode::overwrite;
+	/* Of a step nothing gets to memory before its end. */
+	Hurt now({"slow-flush", "3000", Harm::none, ""});
+	Tracer tracer(setup);
+	const auto wraps = statistics()["wraps"];
+	std::uint64_t head = 0, position = 0, laps = 0;
+
+	do {
+		tracer.enable();
+		churn(200);
+		tracer.disable();
+		/* Less than a lap, so offsets tell how far it got, whatever the head says. */
+		const std::uint64_t now_at = tracer.aux.head();
+		position += (now_at - position) % setup.aux_bytes;
+		CHECK(now_at > head);
+		CHECK(now_at == position);
+		head = now_at;
+		laps = position / setup.aux_bytes;
+	} while (laps < 2);
+	CHECK(statistics()["wraps"] - wraps == laps);
+}
+
 TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[hardware][hurt][.]")
 {
 	need_hardware();
