@@ -7,6 +7,7 @@
 #define HWSIM_BASE_BLOCK_WALK_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "truth.h"
@@ -29,6 +30,9 @@ public:
 	bool step(std::uint64_t ip, std::uint8_t size)
 	{
 		instructions++;
+		if (left_at && ip != *left_at)
+			abandon();
+		left_at.reset();
 		const bool inside = ip == next && next != end;
 		if (!inside)
 			drop_restarts(ip);
@@ -51,10 +55,17 @@ public:
 		next = ip + size;
 		return !differences;
 	}
+	/*
+	 * The trace ends, for now, in front of the instruction at this place: a fault of it, or an interrupt. Where it goes on elsewhere
+	 * the program has gone on on another processor.
+	 */
+	void leave(std::uint64_t ip) { left_at = ip; }
 	/* Blocks of which the trace has nothing, at the end. */
 	std::size_t left() const
 	{
 		BlockWalk rest = *this;
+		if (left_at)
+			rest.abandon();
 		rest.drop_restarts(0);
 		return blocks.size() - rest.at;
 	}
@@ -77,7 +88,19 @@ private:
 			at++;
 	}
 
+	/* A block that was left ends there, what was begun anew of it, too; and one that begins there has, but nothing of it was done. */
+	void abandon()
+	{
+		while (at < blocks.size() && blocks[at].from >= start && blocks[at].from < *left_at &&
+			ends(blocks[at]) == end)
+			at++;
+		while (at < blocks.size() && blocks[at].from == *left_at)
+			at++;
+		end = next;
+	}
+
 	std::span<const Step> blocks;
+	std::optional<std::uint64_t> left_at;
 	std::size_t at = 0;
 	std::uint64_t next = 0, start = 0, end = 0;
 };

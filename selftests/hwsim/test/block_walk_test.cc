@@ -61,3 +61,34 @@ TEST_CASE("a loop that begins inside of the block that leads to it is no fault o
 	CHECK(walk({{0x1000, 6}, {0x1002, 4}}, {0x1000, 0x1002, 0x1004}).left() == 0);
 	CHECK(walk({{0x1000, 6}, {0x1002, 2}}, {0x1000, 0x1002, 0x1004}).differences == 1);
 }
+
+TEST_CASE("a block that is left for another processor ends there, or has done nothing")
+{
+	/* At its first instruction. */
+	const std::vector<Step> faulted = {{0x1000, 4}, {0x2000, 4}, {0x3000, 2}};
+	for (const std::uint64_t back : {0x3000, 0x2000}) {
+		BlockWalk moved = walk(faulted, {0x1000, 0x1002});
+		moved.leave(0x2000);
+		moved.step(back, 2);
+		CHECK(moved.differences == 0);
+		CHECK(moved.left() == (back == 0x3000 ? 0 : 1));
+	}
+	const std::vector<Step> of_gone = {{0x1000, 4}, {0x2000, 4}};
+	BlockWalk gone = walk(of_gone, {0x1000, 0x1002});
+	CHECK(gone.left() == 1);
+	gone.leave(0x2000);
+	CHECK(gone.left() == 0);
+	/* In its middle, the second time. */
+	const std::vector<Step> of_middle = {{0x1000, 8}, {0x1002, 6}, {0x3000, 2}};
+	BlockWalk middle = walk(of_middle, {0x1000, 0x1002});
+	middle.leave(0x1004);
+	middle.step(0x3000, 2);
+	CHECK(middle.differences == 0);
+	CHECK(middle.left() == 0);
+	/* What was executed before that is missed all the same. */
+	const std::vector<Step> of_other = {{0x1000, 4}, {0x4000, 2}, {0x2000, 4}, {0x3000, 2}};
+	BlockWalk other = walk(of_other, {0x1000, 0x1002});
+	other.leave(0x2000);
+	other.step(0x3000, 2);
+	CHECK(other.differences == 1);
+}

@@ -143,6 +143,8 @@ private:
 			break;
 		case ptev_async_disabled:
 			arrive(event.variant.async_disabled.at);
+			if (blocks)
+				blocks->leave(event.variant.async_disabled.at);
 			branch(event.variant.async_disabled.at,
 				event.ip_suppressed ? 0 : event.variant.async_disabled.ip);
 			flowing = false;
