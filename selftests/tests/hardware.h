@@ -48,6 +48,12 @@ inline bool each_region_interrupts()
 	return attribute("caps/topa_multiple_entries").starts_with("0");
 }
 
+/* Address filters that an event may have. */
+inline unsigned long nr_filters()
+{
+	return std::stoul("0" + attribute("nr_addr_filters"));
+}
+
 /* The units are given back a moment after the last event is gone. */
 inline void wait_until_free()
 {

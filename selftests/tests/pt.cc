@@ -167,7 +167,7 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 TEST_CASE("The head moves on by what was traced, around the end of the last of several tables, too", "[pt][regions]")
 {
 	need("auxpmu_pt");
-	if (attribute("caps/topa_multiple_entries").starts_with("0"))
+	if (each_region_interrupts())
 		return;
 	pin(0);
 	/* Of 512 regions, the last table of a lap has two. */
@@ -211,7 +211,7 @@ TEST_CASE("The head moves on by what was traced, around the end of the last of s
 TEST_CASE("Tables are on the account of whoever maps an area, for as long as it is mapped", "[pt][tables]")
 {
 	need("auxpmu_pt");
-	if (attribute("caps/topa_multiple_entries").starts_with("0"))
+	if (each_region_interrupts())
 		return;
 	if (::geteuid())
 		SKIP("not root");
@@ -245,7 +245,7 @@ TEST_CASE("Tables are on the account of whoever maps an area, for as long as it 
 TEST_CASE("What a filter stops is stopped until the next start, and nothing is lost by it", "[pt][filters]")
 {
 	need("auxpmu_pt");
-	if (std::stoul("0" + attribute("nr_addr_filters")) == 0)
+	if (nr_filters() == 0)
 		return;
 	pin(0);
 	/* Of the CPU, for a thread's event starts anew when the thread comes back to it; and of a call that nobody else makes. */
@@ -286,7 +286,7 @@ TEST_CASE("What a filter has stopped is not begun anew by a sample of it", "[pt]
 {
 	need("auxpmu_pt");
 	need_sampling();
-	if (std::stoul("0" + attribute("nr_addr_filters")) == 0)
+	if (nr_filters() == 0)
 		return;
 	pin(0);
 	Setup setup = on_cpu(0, 256 * KiB);

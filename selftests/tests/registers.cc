@@ -76,6 +76,22 @@ private:
 	std::uint64_t *memory;
 };
 
+/* Suspends without the last step, in which a machine would wake up again. Skips the test where that cannot be. */
+class PractisedSuspend
+{
+public:
+	PractisedSuspend()
+	{
+		if (!delay || !level)
+			SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
+	}
+	void now() { write_small_file("/sys/power/state", "mem").value(); }
+
+private:
+	Knob delay{"/sys/module/suspend/parameters/pm_test_delay", "0"};
+	Knob level{"/sys/power/pm_test", "core"};
+};
+
 /* This program, traced on one CPU; where there are filters, what of it is in its file, so that there is one in the registers. */
 class Recorded
 {
@@ -83,7 +99,7 @@ public:
 	explicit Recorded(int on, std::size_t bytes) : cpu(on), tracer(setup(on, bytes))
 	{
 		pin(cpu);
-		if (!is_pt() || std::stoul("0" + attribute("nr_addr_filters")) == 0)
+		if (!is_pt() || nr_filters() == 0)
 			return;
 		tracer.event.set_filter(this_code()).value();
 		filtered = true;
@@ -219,7 +235,7 @@ TEST_CASE("Ranges that another owner has changed are in force for whoever asks f
 	"[pt][registers]")
 {
 	need("auxpmu_pt");
-	if (std::stoul("0" + attribute("nr_addr_filters")) < 2)
+	if (nr_filters() < 2)
 		return;
 	constexpr std::uint64_t first = 0xffffffff81000000, second = 0xffffffff82000000, bytes = 0x1000;
 	const std::string one = std::format("filter {:#x}/{:#x}", first, bytes);
@@ -294,10 +310,7 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 	"[hardware][suspend][.]")
 {
 	need_hardware();
-	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
-	Knob level("/sys/power/pm_test", "core");
-	if (!delay || !level)
-		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
+	PractisedSuspend suspend;
 	pin(0);
 	Others others;
 	/* Room for all of it. */
@@ -309,7 +322,7 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 		tracer.enable();
 		churn(100);
 		tell_hardware("lose " + loss + " at 0x1b");
-		write_small_file("/sys/power/state", "mem").value();
+		suspend.now();
 		suspends++;
 		/* It has happened: of this there is nothing of ours that would put it back. */
 		const Registers now = registers_of(0);
@@ -326,7 +339,7 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 	CHECK(tracer.tally.aux_bytes > 32 * KiB);
 	/* One that is not at work then begins anew: nothing that is in the registers is believed. */
 	tell_hardware("lose reset at 0x1b");
-	write_small_file("/sys/power/state", "mem").value();
+	suspend.now();
 	tracer.enable();
 	recorded.check_registers(others.table());
 	recorded.trace(1000);
@@ -336,22 +349,19 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 TEST_CASE("An event that went after a suspend is not resumed by the next", "[hardware][suspend][.]")
 {
 	need_hardware();
-	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
-	Knob level("/sys/power/pm_test", "core");
-	if (!delay || !level)
-		SKIP("this kernel cannot practise a suspend (CONFIG_PM_DEBUG, /sys/power/pm_test)");
+	PractisedSuspend suspend;
 	pin(0);
 	{
 		/* Of the CPU, for a thread's is put there anew with the thread. */
 		Tracer tracer(on_cpu(0, 1 * MiB));
 		tracer.enable();
 		churn(100);
-		write_small_file("/sys/power/state", "mem").value();
+		suspend.now();
 		tracer.disable();
 		tracer.drain();
 		CHECK(tracer.tally.partial == 1);
 	}
 	const auto sessions = statistics()["sessions"];
-	write_small_file("/sys/power/state", "mem").value();
+	suspend.now();
 	CHECK(statistics()["sessions"] == sessions);
 }
