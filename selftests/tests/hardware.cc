@@ -125,6 +125,16 @@ Event sampler(std::uint64_t period, bool kernel)
 	return Event::open(attr, Target::on_cpu(0)).value();
 }
 
+void take_nmis()
+{
+	const std::uint64_t before = interrupts("NMI");
+
+	wait_until("NMIs", [&] {
+		churn(10'000);
+		return interrupts("NMI") - before > 20;
+	});
+}
+
 std::uint64_t symbol(const std::string &wanted)
 {
 	std::ifstream symbols("/proc/kallsyms");

@@ -90,6 +90,9 @@ std::uint64_t interrupts(const std::string &name);
 /* A counter of CPU 0 that interrupts, and nobody wants to know. */
 Event sampler(std::uint64_t period, bool kernel);
 
+/* Works until more than twenty NMIs have come. */
+void take_nmis();
+
 /* Where the kernel has it; skips the test when it does not say. */
 std::uint64_t symbol(const std::string &wanted);
 

@@ -18,6 +18,13 @@ using namespace auxpmu::test;
 namespace
 {
 
+void need_strangers()
+{
+	if (::geteuid())
+		SKIP("it takes root to load modules and to become somebody else");
+	Stranger::need();
+}
+
 /* What perf_event_open() says to a user who follows himself: 0 or an errno. */
 int as_user(const perf_event_attr &attr)
 {
@@ -40,9 +47,7 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 	"[synth][stranger]")
 {
 	need_synthetic();
-	if (::geteuid())
-		SKIP("it takes root to load modules and to become somebody else");
-	Stranger::need();
+	need_strangers();
 	Paranoid two(2);
 	Unprivileged all;
 	REQUIRE(all);
@@ -74,9 +79,7 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 TEST_CASE("Children of a user who traced before a stranger came are born, and traced", "[synth][stranger]")
 {
 	need_synthetic();
-	if (::geteuid())
-		SKIP("it takes root to load modules and to become somebody else");
-	Stranger::need();
+	need_strangers();
 	Paranoid two(2);
 	Unprivileged all;
 	REQUIRE(all);
@@ -132,9 +135,7 @@ TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, 
 TEST_CASE("The rival that the claim holds is no danger, any other AUX PMU is", "[hardware][claim][stranger]")
 {
 	need_in_tree();
-	if (::geteuid())
-		SKIP("it takes root to load modules and to become somebody else");
-	Stranger::need();
+	need_strangers();
 	/* 6.1 does not tell modules what users may see: there BTS takes CAP_PERFMON anyhow (docs/intel-bts.md). */
 	utsname kernel{};
 	::uname(&kernel);
