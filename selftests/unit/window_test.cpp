@@ -429,6 +429,25 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 	SUCCEED();
 }
 
+TEST_CASE("a grid, spare bytes and an early interrupt are refused exactly if they fit neither each other nor the rest")
+{
+	Random random(8);
+	const auto one_of = [&random](const std::vector<u32> &values) {
+		return values[pick(random, 0, values.size() - 1)];
+	};
+	std::uint64_t fit = 0, refused = 0;
+	while (fit + refused < 100000) {
+		const u32 page = one_of({4096, 16384, 65536});
+		const Rules rules{one_of({1, 8, 64}), one_of({1, 16, 64}), one_of({1, 8, 24, 48, 64, 192}),
+			one_of({0, 0, 1, page}), one_of({0, 65536}), one_of({0, 0, 1, page - 1, page, page + 1}),
+			one_of({0, 1}) == 1, one_of({0, 1}) == 1, false};
+		(rules_fit(rules, page) ? fit : refused)++;
+		if ((auxpmu_window_rules_alone(&rules, page) == nullptr) != rules_fit(rules, page))
+			FAIL(text(rules) << "; a page of " << page);
+	}
+	CHECK(fit > 1000);
+}
+
 TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows in buffers from one page on")
 {
 	for (unsigned pages = 1; pages <= 64; pages *= 2)
