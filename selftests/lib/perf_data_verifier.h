@@ -45,6 +45,7 @@ struct PerfDataFacts {
 	std::uint64_t blank_samples = 0; /* of those, nothing but zeros */
 	std::uint64_t sample_bytes = 0;
 	std::uint64_t lost_records = 0; /* PERF_RECORD_LOST: of the data rings */
+	std::uint64_t repeated = 0;     /* records that perf wrote once more */
 	std::uint64_t stale_index = 0;  /* entries of AUXTRACE indices that name nothing */
 	std::set<std::uint32_t> cpus;   /* that wrote trace */
 };
@@ -86,6 +87,7 @@ private:
 
 	bool fail(const PerfData &file, std::uint64_t at, const std::string &what);
 	bool collect(const PerfData &file);
+	bool repeated(const PerfDataRecord &record);
 	bool announce(const PerfData &file, std::uint64_t at, const AuxRecord &aux);
 	bool known(const Ring &ring) const;
 	bool announced(const Ring &ring);
@@ -104,6 +106,7 @@ private:
 	std::uint64_t lost_elsewhere = 0; /* records of data rings of which it is not known whose they are */
 	std::map<std::uint64_t, std::uint64_t> sampled; /* by stream: the sequence number after the newest */
 	std::set<std::uint64_t> streams;
+	std::set<std::pair<std::uint32_t, std::string_view>> seen; /* records of the kernel's, type and body */
 	PerfDataFacts found;
 	std::string failure;
 };

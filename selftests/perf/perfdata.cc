@@ -51,6 +51,7 @@ void print(const PerfDataFacts &facts)
 	say("lost_records", facts.lost_records);
 	for (auto cpu : facts.cpus)
 		cpus += std::format(" {}", cpu);
+	say("repeated", facts.repeated);
 	say("stale_index", facts.stale_index);
 	std::fputs(("cpus" + cpus + "\n").c_str(), stdout);
 }

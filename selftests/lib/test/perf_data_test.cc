@@ -45,6 +45,7 @@ struct Writer {
 	std::vector<std::uint64_t> index; /* offsets in data */
 	std::uint32_t auxtrace_type = 1;
 	bool pipe = false;
+	std::uint64_t time = 0; /* of AUX records; 0: they have none */
 
 	void record(std::uint32_t type, const Bytes &body)
 	{
@@ -75,8 +76,11 @@ struct Writer {
 	{
 		Bytes body;
 
-		for (std::uint64_t word : {offset, size, flags, trace_id + ring})
+		for (std::uint64_t word : {offset, size, flags})
 			put(body, word);
+		if (time)
+			put(body, time);
+		put(body, trace_id + ring);
 		record(PERF_RECORD_AUX, body);
 	}
 	void auxtrace(std::uint64_t offset, std::span<const std::byte> trace, std::uint32_t ring = 0)
@@ -104,7 +108,7 @@ struct Writer {
 		record(PERF_RECORD_SAMPLE, body);
 	}
 
-	static perf_event_attr attr(bool clock)
+	perf_event_attr attr(bool clock) const
 	{
 		perf_event_attr attr{};
 
@@ -113,6 +117,8 @@ struct Writer {
 		attr.sample_type = PERF_SAMPLE_IDENTIFIER;
 		if (clock)
 			attr.sample_type |= PERF_SAMPLE_CPU | PERF_SAMPLE_AUX;
+		else if (time)
+			attr.sample_type |= PERF_SAMPLE_TIME;
 		attr.aux_sample_size = clock ? 512 : 0;
 		return attr;
 	}
@@ -356,6 +362,25 @@ TEST_CASE("AUX records have to follow one another and be there")
 	full.file.aux(0, 3072, 0, 9);
 	full.file.auxtrace(0, full.trace.bytes);
 	CHECK(wrong_with({full.file.file()}) != "");
+}
+
+TEST_CASE("A record that perf wrote twice is one record, and one that came later is another")
+{
+	const std::uint64_t again = GENERATE(0, 101, 102);
+	Full full;
+	PerfDataFacts facts;
+
+	full.file.time = 100;
+	full.file.aux(0, 1024);
+	full.file.time = 101;
+	full.file.aux(1024, 2048);
+	if (again) {
+		full.file.time = again;
+		full.file.aux(1024, 2048);
+	}
+	full.file.auxtrace(0, full.trace.bytes);
+	CHECK((wrong_with({full.file.file()}, &facts) == "") == (again != 102));
+	CHECK(facts.repeated == (again == 101 ? 1 : 0));
 }
 
 TEST_CASE("Lost trace is right only where an AUX record says so")
