@@ -117,7 +117,7 @@ bool PerfDataVerifier::collect(const PerfData &file)
 
 /*
  * perf writes a record twice that comes while it looks how far the data ring goes: it does so twice, writes up to the second answer and
- * goes on from the first (perf_mmap__push() in tools/perf/util/mmap.c, up to 7.3 at least).  What is the same to the nanosecond is that.
+ * goes on from the first (perf_mmap__push() in tools/perf/util/mmap.c).  What is the same to the nanosecond is that.
  */
 bool PerfDataVerifier::repeated(const PerfDataRecord &record)
 {
