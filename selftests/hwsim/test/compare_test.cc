@@ -224,6 +224,14 @@ TEST_CASE("where tracing was switched off need not be known")
 	CHECK(compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0, 0x2004}}).differences.size() == 1);
 }
 
+TEST_CASE("an address with the mark of a dropped record is none, and without it is no mark")
+{
+	for (const std::uint64_t address : {0ull, 0x401000ull, 0x7fff'ffff'ffffull, 0xffff'8000'0000'0000ull, ~0ull}) {
+		CHECK_FALSE(is_dropped(address));
+		CHECK(is_dropped(address ^ dropped));
+	}
+}
+
 TEST_CASE("the truth log is read as it was written")
 {
 	const std::string path = "truth_test." + std::to_string(getpid());
