@@ -10,35 +10,11 @@ namespace hwsim
 namespace
 {
 
-bool same(const Step &truth, const Step &decoded)
-{
-	return truth == decoded || (truth == Step{unknown, 0} && decoded.to == 0);
-}
-
-/*
- * Tracing was switched off by a register write, which a decoder cannot see: it follows the code to where it would have to be told
- * the way. How many of its steps that takes, or 0 if it does not end there.
- */
-std::size_t end_of_guess(const Step &truth, std::span<const Step> decoded)
-{
-	constexpr std::size_t longest = 8;
-	if (truth != Step{unknown, 0})
-		return 0;
-	for (std::size_t i = 0; i < std::min(decoded.size(), longest); i++) {
-		if (decoded[i].to == 0)
-			return i + 1;
-		if (decoded[i].from == 0)
-			break;
-	}
-	return 0;
-}
-
-/* Steps that are the same have the same hash. */
 std::uint64_t hash_run(std::span<const Step> steps)
 {
 	std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
 	for (const Step &step : steps)
-		for (const std::uint64_t word : {step.to ? step.from : unknown, step.to})
+		for (const std::uint64_t word : {step.from, step.to})
 			hash = (hash ^ word) * 0x1000'0000'01b3;
 	return hash;
 }
@@ -48,7 +24,7 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
 {
 	const std::size_t size = std::min({truth.size(), decoded.size(), most});
 	std::size_t i = 0;
-	while (i < size && same(truth[i], decoded[i]))
+	while (i < size && truth[i] == decoded[i])
 		i++;
 	return i;
 }
@@ -176,20 +152,13 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 	result.decoded = decoded.size();
 	std::size_t i = 0, j = 0, alike = 0;
 	while (i < truth.size() || j < decoded.size()) {
-		if (i < truth.size() && j < decoded.size() && same(truth[i], decoded[j])) {
+		if (i < truth.size() && j < decoded.size() && truth[i] == decoded[j]) {
 			result.equal++;
 			alike++;
 			i++;
 			j++;
 			continue;
 		}
-		if (i < truth.size())
-			if (const std::size_t guessed = end_of_guess(truth[i], decoded.subspan(j))) {
-				result.equal++;
-				i++;
-				j += guessed;
-				continue;
-			}
 		if (rules.partial && j < decoded.size()) {
 			const std::size_t back = std::min({longest_taken_back, i, j, alike});
 			if (const auto part =

@@ -17,7 +17,7 @@ void FlowTracker::leave(const Place &to, bool finished)
 	if (to.pc == end() && !branches) {
 		listener.straight(*current, start, end());
 		if (current->kind == Branch::address_space)
-			listener.address_space(to.pc);
+			listener.address_space(last());
 	} else if (inside(to.pc)) {
 		counts.restarts++;
 		listener.straight(*current, start, to.pc);

@@ -43,8 +43,8 @@ public:
 	virtual void transfer(const Transfer &transfer) = 0;
 	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
 	virtual void interrupt(const Place &from, const Place &to) = 0;
-	/* The block before wrote the root of the page tables. */
-	virtual void address_space(std::uint64_t pc) = 0;
+	/* The instruction at "from", the last of the block before, wrote the root of the page tables. */
+	virtual void address_space(std::uint64_t from) = 0;
 	/* A block begins; whatever led there has been told. */
 	virtual void arrive(const Place &here) = 0;
 

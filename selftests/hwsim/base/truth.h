@@ -19,10 +19,7 @@
 namespace hwsim
 {
 
-/* For "from" of an end of tracing that no decoder can place: the program has gone on to where tracing was switched off. */
-constexpr std::uint64_t unknown = 1;
-
-/* As "from": trace of what stands before this was lost, up to where the trace begins anew. */
+/* For "from": trace of what stands before this was lost, up to where the trace begins anew. */
 constexpr std::uint64_t loss = 2;
 
 /*

@@ -87,10 +87,7 @@ void Vcpu::take_over()
 	pt.set_faults(settings.faults);
 	collect();
 	if (settings.resets != before.resets) {
-		const bool was = pt.enabled();
 		pt.reset();
-		if (was)
-			truth.write(unknown, 0);
 		perfmon.reset();
 		bts.reset();
 		stores_branches = false;
@@ -109,11 +106,9 @@ void Vcpu::take_over()
 
 void Vcpu::lose()
 {
-	const bool was = pt.enabled(), was_on = pt.is_on(3);
+	const bool was_on = pt.is_on(3);
 	to_lose = false;
 	pt.lose(settings.loss);
-	if (was)
-		truth.write(unknown, 0);
 	bts.lose(settings.loss);
 	stores_branches = false;
 	count_traced(was_on);
@@ -238,7 +233,6 @@ void Vcpu::follow(const Block &block)
 		pt.arrive_by_the_dozen(tracker.here());
 		if (pt.enabled())
 			return;
-		truth.write(unknown, 0);
 	} else {
 		tracker.enter(block, finished, read_pc);
 		if (pt.enabled() && gates[0].watched && gates[1].watched)
@@ -339,20 +333,21 @@ void Vcpu::interrupt(const Place &from, const Place &to)
 	store_branch(from.pc, from.level, to.pc);
 }
 
-void Vcpu::address_space(std::uint64_t pc)
+void Vcpu::address_space(std::uint64_t from)
 {
 	const bool was = pt.enabled();
-	pt.address_space(pc);
+	pt.address_space(from);
 	if (was && !pt.enabled())
-		truth.write(unknown, 0);
+		truth.write(from, 0);
 }
 
 void Vcpu::arrive(const Place &here)
 {
 	const bool was = pt.enabled();
 	pt.arrive(here);
-	if (was != pt.enabled())
-		truth.write(was ? unknown : 0, was ? 0 : here.pc);
+	/* Where it ends here the trace unit has told the edge, or lost what follows. */
+	if (!was && pt.enabled())
+		truth.write(0, here.pc);
 }
 
 // --- counting ---------------------------------------------------------------------------
@@ -566,11 +561,17 @@ void Vcpu::cpuid(const Site &site)
 	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
 }
 
-void Vcpu::command(const Site &site)
+/* Apart from command(), which never returns: nobody would destroy the text. */
+bool Vcpu::carry_out()
 {
 	std::string text(std::min<std::uint64_t>(registers[Reg::rdx], x86::Control::longest), 0);
 	const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t *>(text.data()), text.size());
-	const bool done = memory.read_linear(registers[Reg::rcx], bytes) && machine.control->command(text);
+	return memory.read_linear(registers[Reg::rcx], bytes) && machine.control->command(text);
+}
+
+void Vcpu::command(const Site &site)
+{
+	const bool done = carry_out();
 	if (done)
 		take_over();
 	registers.set(Reg::rax, done ? 0 : 1);
@@ -647,10 +648,12 @@ void Vcpu::wrmsr(const Site &site)
 			return fault();
 		if (pt.switches_on(msr, value))
 			require(tracing_needs(), site);
-		const bool was = pt.enabled(), was_on = pt.is_on(3);
-		pt.write(msr, value);
-		if (was && !pt.enabled())
-			truth.write(unknown, 0);
+		const bool was_on = pt.is_on(3);
+		const std::uint64_t at = block_pc + site.offset;
+		/* In front of the mark of a loss, should there be no room for it. */
+		if (pt.enabled() && pt.switches_off(msr, value))
+			truth.write(at, 0);
+		pt.write(msr, value, at);
 		count_traced(was_on);
 		watch(0);
 		review_needs();
@@ -822,13 +825,14 @@ std::string Vcpu::statistics() const
 	char text[768];
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
-		" discontinuities %" PRIu64 " strange-frames %" PRIu64 " starts %" PRIu64 " syncs %" PRIu64
-		" bytes %" PRIu64 " lost %" PRIu64 " stops %" PRIu64 " errors %" PRIu64 " interrupts %" PRIu64
-		" pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64 " faults %" PRIu64 " taken-back %" PRIu64
-		" bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
+		" discontinuities %" PRIu64 " strange-frames %" PRIu64 " unseen %" PRIu64 " starts %" PRIu64
+		" syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " stops %" PRIu64 " errors %" PRIu64
+		" interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64 " faults %" PRIu64
+		" taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 " unlogged %" PRIu64
+		" on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
-		counted.strange_frames, trace.starts, trace.syncs, trace.bytes, trace.lost, trace.stops, trace.errors,
-		trace.interrupts, counted.pmi, counted.pmi_doubled, counted.pmi_masked, counted.faults,
+		counted.strange_frames, trace.unseen, trace.starts, trace.syncs, trace.bytes, trace.lost, trace.stops,
+		trace.errors, trace.interrupts, counted.pmi, counted.pmi_doubled, counted.pmi_masked, counted.faults,
 		counted.taken_back, store.records, store.dropped, store.unmapped,
 		truth.missing() + bts_truth.missing() + blocks.missing(), pt.is_switched_on(), quiet);
 	std::string all = text;

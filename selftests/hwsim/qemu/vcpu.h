@@ -130,7 +130,7 @@ private:
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;
-	void address_space(std::uint64_t pc) override;
+	void address_space(std::uint64_t from) override;
 	void arrive(const Place &here) override;
 
 	std::uint64_t cr3() override { return registers[Reg::cr3]; }
@@ -179,6 +179,7 @@ private:
 		qemu_plugin_set_pc(block_pc + site.offset + site.size);
 	}
 	void cpuid(const Site &site);
+	bool carry_out();
 	void command(const Site &site);
 	void tell_accesses(const Site &site);
 	void lidt(const Site &site);

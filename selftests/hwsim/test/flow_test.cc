@@ -22,7 +22,7 @@ public:
 	void straight(const Block &, std::uint64_t pc, std::uint64_t end) override { instructions += end - pc; }
 	void transfer(const Transfer &t) override { say(t.taken ? "taken" : "through", t.from, t.to.pc); }
 	void interrupt(const Place &from, const Place &to) override { say("interrupt", from.pc, to.pc); }
-	void address_space(std::uint64_t pc) override { say("cr3", pc, 0); }
+	void address_space(std::uint64_t from) override { say("cr3", from, 0); }
 	void arrive(const Place &) override {}
 
 	std::vector<std::string> said;
@@ -171,7 +171,7 @@ TEST_CASE("a write of the page table root is told when it is done")
 	Machine machine;
 	machine.enter(block(0x1000, 2, Branch::address_space));
 	machine.enter(block(0x1004, 1, Branch::none));
-	CHECK(machine.recorder.said == Said{"cr3 1004 0"});
+	CHECK(machine.recorder.said == Said{"cr3 1002 0"});
 }
 
 TEST_CASE("a successor that cannot be is counted")

@@ -113,11 +113,11 @@ TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
 	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
 }
 
-TEST_CASE("a stream that goes on without a PSB tells the time anew")
+TEST_CASE("a stream that goes on without a PSB tells the time and the ratio anew")
 {
 	Fixture f;
 	f.stream.start(ctl::tsc_en | ctl::mtc_en, 1000);
-	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
+	CHECK(f.types() == Types{ppt_tsc, ppt_tma, ppt_cbr});
 	f.stream.start(ctl::tsc_en | ctl::mtc_en, 0);
 	CHECK(f.types().empty());
 }

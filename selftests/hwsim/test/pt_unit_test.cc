@@ -4,122 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <random>
-#include <sstream>
 
-#include "../x86/pt_unit.h"
-#include "ipt_reader.h"
-#include "memory_fake.h"
-#include "stream_script.h"
-
-using namespace hwsim;
-using namespace hwsim::x86;
-using namespace hwsim::x86::pt;
-
-namespace
-{
-
-constexpr std::uint64_t table = 0x1000, data = 0x10000, data_size = 0x10000;
-constexpr Place user(std::uint64_t pc)
-{
-	return {pc, 3, mode_64};
-}
-constexpr Place kernel(std::uint64_t pc)
-{
-	return {pc, 0, mode_64};
-}
-
-struct Machine final : Processor {
-	explicit Machine(const Faults &faults = {}, const char *profile = "icelake")
-		: unit(*find_profile(profile), clock, memory, *this, faults)
-	{
-		memory.store(table, data | 4 << 6); /* 64 KiB */
-		memory.store(table + 8, table | TopaEntry::end);
-		unit.write(msr::output_base, table);
-	}
-	std::uint64_t cr3() override { return root; }
-	bool interrupts_enabled() override { return interruptible; }
-	std::uint64_t cr2() override { return 0xdead'beef; }
-	std::optional<std::uint8_t> vector_of(std::uint64_t handler) override
-	{
-		return handler == 0xffff'ffff'8100'0000 ? std::optional<std::uint8_t>(14) : std::nullopt;
-	}
-	bool is_iret(std::uint64_t at) override { return at == 0xffff'ffff'8100'0010; }
-	void topa_interrupt() override { interrupts++; }
-	void filter_edge(std::uint64_t from, std::uint64_t to) override { edges.push_back({from, to}); }
-	void lost() override { losses++; }
-
-	void start(std::uint64_t more) { unit.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::branch_en | more); }
-	void branch(Branch kind, std::uint64_t from, Place to, bool taken = true, std::uint8_t level = 3)
-	{
-		unit.transfer({kind, taken, from, from + 2, level, to});
-		unit.arrive(to);
-	}
-	/* The trace so far in words: addresses behind what has one. PSB+ is one word. */
-	std::string said()
-	{
-		unit.write(msr::ctl, 0);
-		const std::uint64_t end = unit.read(msr::output_mask_ptrs) >> 32;
-		std::ostringstream text;
-		IpReader ip;
-		bool in_sync = false;
-		for (const pt_packet &packet : read_packets({memory.bytes.data() + data, end})) {
-			const auto address = [&](const char *name) {
-				if (packet.payload.ip.ipc == pt_ipc_suppressed)
-					text << name << " ";
-				else
-					text << name << ":" << std::hex << ip(packet.payload.ip) << " ";
-			};
-			if (packet.type == ppt_psb)
-				text << "PSB ", in_sync = true, ip.reset();
-			else if (packet.type == ppt_psbend)
-				in_sync = false;
-			else if (packet.type == ppt_fup)
-				address(in_sync ? "at" : "FUP");
-			else if (in_sync)
-				continue;
-			else if (packet.type == ppt_tip)
-				address("TIP");
-			else if (packet.type == ppt_tip_pge)
-				address("PGE");
-			else if (packet.type == ppt_tip_pgd)
-				address("PGD");
-			else if (packet.type == ppt_tnt_8 || packet.type == ppt_tnt_64)
-				for (unsigned bit = packet.payload.tnt.bit_size; bit--;)
-					text << (packet.payload.tnt.payload >> bit & 1 ? "T " : "N ");
-			else if (packet.type == ppt_mode)
-				text << (packet.payload.mode.bits.exec.csl ? "64" : "32")
-				     << (packet.payload.mode.bits.exec.iflag ? "i " : " ");
-			else if (packet.type == ppt_cfe)
-				text << (packet.payload.cfe.type == pt_cfe_iret ? "IRET" : "INTR") << std::dec
-				     << int{packet.payload.cfe.vector} << (packet.payload.cfe.ip ? "+" : "") << " ";
-			else if (packet.type == ppt_evd)
-				text << "CR2:" << std::hex << packet.payload.evd.payload << " ";
-			else if (packet.type == ppt_pip)
-				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
-			else if (packet.type == ppt_stop)
-				text << "STOP ";
-			else if (packet.type == ppt_tsc)
-				text << "TSC ";
-			else if (packet.type == ppt_mtc)
-				text << "MTC ";
-			else if (packet.type == ppt_ovf)
-				text << "OVF ";
-			else if (packet.type == ppt_ptw)
-				text << "PTW:" << std::hex << packet.payload.ptw.payload << " ";
-		}
-		return text.str();
-	}
-
-	FakeMemory memory{data + data_size};
-	ManualClock clock;
-	PtUnit unit;
-	std::uint64_t root = 0x5000;
-	bool interruptible = false;
-	unsigned interrupts = 0, losses = 0;
-	std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
-};
-
-} // namespace
+#include "pt_machine.h"
 
 TEST_CASE("a user program with a system call, the kernel left out")
 {
@@ -131,7 +17,7 @@ TEST_CASE("a user program with a system call, the kernel left out")
 	m.branch(Branch::indirect_jump, 0x401006, user(0x402000));
 	m.branch(Branch::far, 0x402002, kernel(0xffff'ffff'8100'0000));
 	m.unit.arrive(user(0x402004));
-	CHECK(m.said() == "PSB 64 PGE:401000 N TIP:402000 PGD PGE:402004 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 N TIP:402000 PGD PGE:402004 FUP:off PGD ");
 }
 
 TEST_CASE("kernel and user, with an interrupt")
@@ -142,7 +28,7 @@ TEST_CASE("kernel and user, with an interrupt")
 	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
-	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 TIP:ffffffff81000000 TIP:401004 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 FUP:401004 TIP:ffffffff81000000 TIP:401004 FUP:off PGD ");
 }
 
 TEST_CASE("event trace tells vectors, addresses of page faults, IRET and the interrupt flag")
@@ -158,9 +44,9 @@ TEST_CASE("event trace tells vectors, addresses of page faults, IRET and the int
 	m.unit.arrive(kernel(0xffff'ffff'8100'0004)); /* behind STI */
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
 	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8200'0000)); /* no gate known */
-	CHECK(m.said() ==
-		"PSB 64i PGE:401000 CR2:deadbeef INTR14 FUP:401004 64 TIP:ffffffff81000000 "
-		"64i FUP:ffffffff81000004 IRET0+ FUP:ffffffff81000010 TIP:401004 FUP:401004 TIP:ffffffff82000000 PGD ");
+	CHECK(m.said() == "PSB 64i PGE:401000 CR2:deadbeef INTR14 FUP:401004 64 TIP:ffffffff81000000 "
+			  "64i FUP:ffffffff81000004 IRET0+ FUP:ffffffff81000010 TIP:401004 FUP:401004 "
+			  "TIP:ffffffff82000000 FUP:off PGD ");
 }
 
 TEST_CASE("a change of execution mode comes before the address")
@@ -169,7 +55,7 @@ TEST_CASE("a change of execution mode comes before the address")
 	m.start(ctl::user | ctl::os);
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::far, 0x401002, {0x8000, 3, mode_32});
-	CHECK(m.said() == "PSB 64 PGE:401000 32 TIP:8000 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 32 TIP:8000 FUP:off PGD ");
 }
 
 TEST_CASE("an interrupt that is not traced is FUP and TIP.PGD")
@@ -191,14 +77,14 @@ TEST_CASE("calls and returns of the traced program are compressed")
 	m.branch(Branch::ret, 0x402008, user(0x401004));
 	m.branch(Branch::call, 0x401006, user(0x401008)); /* of the next instruction: leaves nothing to return to */
 	m.branch(Branch::ret, 0x401008, user(0x401008));
-	CHECK(m.said() == "PSB 64 PGE:401000 T TIP:401008 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 T TIP:401008 FUP:off PGD ");
 }
 
 TEST_CASE("a range filter is exact to the instruction, also inside a block")
 {
 	Machine m;
-	m.unit.write(msr::addr0_a, 0x401004);
-	m.unit.write(msr::addr0_a + 1, 0x401007);
+	m.write(msr::addr0_a, 0x401004);
+	m.write(msr::addr0_a + 1, 0x401007);
 	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
 	Block block;
 	block.address = 0x401000;
@@ -217,22 +103,22 @@ TEST_CASE("a range filter is exact to the instruction, also inside a block")
 TEST_CASE("a branch out of the filter is told by its target alone")
 {
 	Machine m;
-	m.unit.write(msr::addr0_a, 0x401000);
-	m.unit.write(msr::addr0_a + 1, 0x401fff);
+	m.write(msr::addr0_a, 0x401000);
+	m.write(msr::addr0_a + 1, 0x401fff);
 	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::conditional, 0x401002, user(0x402000));
 	CHECK(m.unit.left_for() == 0x402000);
 	m.branch(Branch::conditional, 0x402002, user(0x402010));
 	m.branch(Branch::jump, 0x402012, user(0x401010));
-	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 PGE:401010 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 PGE:401010 FUP:off PGD ");
 }
 
 TEST_CASE("a stop range ends tracing until software begins anew")
 {
 	Machine m;
-	m.unit.write(msr::addr0_a, 0x402000);
-	m.unit.write(msr::addr0_a + 1, 0x402fff);
+	m.write(msr::addr0_a, 0x402000);
+	m.write(msr::addr0_a + 1, 0x402fff);
 	m.start(ctl::user | std::uint64_t{range_stop} << ctl::addr_cfg(0).shift);
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::jump, 0x401002, user(0x402000));
@@ -245,7 +131,7 @@ TEST_CASE("a stop range ends tracing until software begins anew")
 TEST_CASE("a CR3 filter follows the address space")
 {
 	Machine m;
-	m.unit.write(msr::cr3_match, 0x7000);
+	m.write(msr::cr3_match, 0x7000);
 	m.start(ctl::user | ctl::os | ctl::cr3_filter);
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	CHECK_FALSE(m.unit.enabled());
@@ -266,7 +152,7 @@ TEST_CASE("a switch of address space in a traced kernel is a PIP")
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.root = 0x9000;
 	m.unit.address_space(0xffff'ffff'8100'0004);
-	CHECK(m.said() == "PSB 64 PGE:ffffffff81000000 PIP:9000 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:ffffffff81000000 PIP:9000 FUP:off PGD ");
 }
 
 TEST_CASE("PTWRITE is in the trace where it is switched on")
@@ -276,7 +162,7 @@ TEST_CASE("PTWRITE is in the trace where it is switched on")
 	m.unit.ptwrite(0x401000, 1, true); /* not traced yet */
 	m.unit.arrive(user(0x401000));
 	m.unit.ptwrite(0x401004, 0xabc, true);
-	CHECK(m.said() == "PSB 64 PGE:401000 PTW:abc FUP:401004 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 PTW:abc FUP:401004 FUP:off PGD ");
 }
 
 TEST_CASE("the time that has passed is told before the program goes on")
@@ -290,7 +176,7 @@ TEST_CASE("the time that has passed is told before the program goes on")
 	m.branch(Branch::far, 0x401006, kernel(0xffff'ffff'8100'0000));
 	m.clock.now += 1000;
 	m.unit.arrive(user(0x401008));
-	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC PGE:401004 PGD MTC PGE:401008 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA PGE:401004 PGD MTC PGE:401008 FUP:off PGD ");
 }
 
 TEST_CASE("a second session goes on without a PSB unless the byte count is cleared")
@@ -298,14 +184,14 @@ TEST_CASE("a second session goes on without a PSB unless the byte count is clear
 	Machine m;
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401000));
-	m.unit.write(msr::ctl, 0);
+	m.write(msr::ctl, 0);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401010));
-	m.unit.write(msr::ctl, 0);
-	m.unit.write(msr::status, 0);
+	m.write(msr::ctl, 0);
+	m.write(msr::status, 0);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401020));
-	CHECK(m.said() == "PSB 64 PGE:401000 PGD 64 PGE:401010 PGD PSB 64 PGE:401020 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 FUP:off PGD CBR 64 PGE:401010 FUP:off PGD PSB 64 PGE:401020 FUP:off PGD ");
 }
 
 TEST_CASE("addresses of a session without a PSB are those that the decoder puts together")
@@ -313,10 +199,10 @@ TEST_CASE("addresses of a session without a PSB are those that the decoder puts 
 	Machine m;
 	m.start(ctl::user);
 	m.unit.arrive(user(0x7fff'f7dd'0000));
-	m.unit.write(msr::ctl, 0);
+	m.write(msr::ctl, 0);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401010));
-	CHECK(m.said() == "PSB 64 PGE:7ffff7dd0000 PGD 64 PGE:401010 PGD ");
+	CHECK(m.said() == "PSB 64 PGE:7ffff7dd0000 FUP:off PGD CBR 64 PGE:401010 FUP:off PGD ");
 }
 
 TEST_CASE("a full buffer interrupts, and at STOP the unit is silent")
@@ -342,7 +228,7 @@ TEST_CASE("a broken table is an error that the status tells")
 	m.memory.store(table, table | TopaEntry::end);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401000));
-	m.unit.write(msr::ctl, 0);
+	m.write(msr::ctl, 0);
 	CHECK(m.unit.read(msr::status) & status::error);
 	CHECK(m.interrupts == 0);
 }
@@ -350,7 +236,7 @@ TEST_CASE("a broken table is an error that the status tells")
 TEST_CASE("without branches there are only the packets that were asked for")
 {
 	Machine m;
-	m.unit.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::user | ctl::ptw_en);
+	m.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::user | ctl::ptw_en);
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::indirect_jump, 0x401002, user(0x402000));
 	m.unit.ptwrite(0x402004, 0xabc, true);
@@ -380,11 +266,11 @@ TEST_CASE("an operational error on demand comes once")
 	Machine m(faults);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401000));
-	m.unit.write(msr::ctl, 0);
+	m.write(msr::ctl, 0);
 	CHECK_FALSE(m.unit.read(msr::status) & status::error);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401000));
-	m.unit.write(msr::ctl, 0);
+	m.write(msr::ctl, 0);
 	CHECK(m.unit.read(msr::status) & status::error);
 }
 
@@ -404,10 +290,10 @@ TEST_CASE("registers that are lost end the trace, and what is traced then goes w
 		CHECK(m.losses == 1);
 		CHECK(m.unit.read(msr::output_base) == (to == Loss::To::reset ? 0 : others_table));
 		/* Whoever does not put back what was lost traces on there. */
-		m.unit.write(msr::status, 0);
+		m.write(msr::status, 0);
 		m.start(ctl::user);
 		m.unit.arrive(user(0x401000));
-		m.unit.write(msr::ctl, 0);
+		m.write(msr::ctl, 0);
 		std::uint64_t first = 0;
 		m.memory.load(data, first);
 		CHECK(first == 0);
@@ -419,7 +305,7 @@ TEST_CASE("registers that are lost end the trace, and what is traced then goes w
 TEST_CASE("a reset clears the registers and ends the trace")
 {
 	Machine m;
-	m.unit.write(msr::addr0_a, 0x1000);
+	m.write(msr::addr0_a, 0x1000);
 	m.start(ctl::user);
 	m.unit.arrive(user(0x401000));
 	m.unit.reset();
@@ -490,9 +376,9 @@ TEST_CASE("branches are told one by one where a filter, an event or a fault look
 {
 	const auto plain = [](std::uint64_t more, const Faults &faults = {}) {
 		Machine m(faults, "alderlake-n");
-		m.unit.write(msr::addr0_a, 0x401000);
-		m.unit.write(msr::addr0_a + 1, 0x402000);
-		m.unit.write(msr::cr3_match, 0x5000);
+		m.write(msr::addr0_a, 0x401000);
+		m.write(msr::addr0_a + 1, 0x402000);
+		m.write(msr::cr3_match, 0x5000);
 		m.start(ctl::user | more);
 		m.unit.arrive(user(0x401000));
 		return m.unit.is_plain();
@@ -530,6 +416,6 @@ TEST_CASE("an output error is one loss, with the outcomes that no packet has tol
 		m.unit.arrive(user(0x401000));
 	}
 	CHECK(m.unit.statistics().errors == 1);
-	m.unit.write(msr::ctl, 0);
+	m.write(msr::ctl, 0);
 	CHECK(m.losses == 1);
 }

@@ -58,8 +58,8 @@ void load(pt_image *image, const std::string &path)
 class Decoder
 {
 public:
-	Decoder(unsigned of, Bytes &trace, pt_image *image, bool kernel, hwsim::BlockWalk *executed)
-		: cpu(of), of_kernel(kernel), blocks(executed), decoder(nullptr, pt_insn_free_decoder)
+	Decoder(unsigned of, Bytes &trace, pt_image *image, hwsim::BlockWalk *executed)
+		: cpu(of), blocks(executed), decoder(nullptr, pt_insn_free_decoder)
 	{
 		pt_config config;
 		pt_config_init(&config);
@@ -75,12 +75,8 @@ public:
 		int status;
 		while ((status = pt_insn_sync_forward(decoder.get())) >= 0) {
 			status = walk(status);
-			if (status == -pte_eos) {
-				/* The kernel's own ends by a WRMSR, which libipt does not take for an end. */
-				if (of_kernel && flowing)
-					branch(last.ip, 0);
+			if (status == -pte_eos)
 				break;
-			}
 			errors++;
 			std::uint64_t offset = 0;
 			pt_insn_get_offset(decoder.get(), &offset);
@@ -189,7 +185,6 @@ private:
 	}
 
 	unsigned cpu;
-	bool of_kernel;
 	hwsim::BlockWalk *blocks;
 	std::unique_ptr<pt_insn_decoder, void (*)(pt_insn_decoder *)> decoder;
 	pt_insn last{};
@@ -213,7 +208,7 @@ int run(const std::string &prefix, const std::vector<std::string> &code, const s
 		const auto executed =
 			log.empty() ? std::vector<hwsim::Step>{} : hwsim::read_truth(log + "." + std::to_string(cpu));
 		hwsim::BlockWalk walk(executed);
-		Decoder decoder(cpu, trace, image.get(), code.size() > 1, log.empty() ? nullptr : &walk);
+		Decoder decoder(cpu, trace, image.get(), log.empty() ? nullptr : &walk);
 		decoder.run();
 		errors += decoder.errors;
 	}

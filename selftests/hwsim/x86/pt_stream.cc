@@ -29,9 +29,11 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	/* The last IP stays: without a PSB a decoder goes on with the one it has. */
 	last_cyc = moment = clock.tsc();
 	last_mtc = with_mtc ? art(last_cyc) >> mtc_shift : 0;
-	/* SDM, "TSC Packet": sent when TraceEn is set. With a PSB to come it is part of that. */
-	if (psb_bytes)
+	/* With a PSB to come they are part of that. */
+	if (psb_bytes) {
 		put_time();
+		put_raw(cbr(profile.bus_ratio));
+	}
 }
 
 /* A decoder that begins at a PSB, or was lost, knows neither a last IP nor a return address. */

@@ -86,11 +86,13 @@ void PtUnit::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 {
 	if (!ranges || !triggered() || !context(block.level))
 		return;
-	std::uint64_t before = pc, ip = pc;
+	std::uint64_t ip = pc;
 	for (const std::uint8_t size : block.sizes) {
-		if (ip != pc && ip < end)
-			step(before, ip, block);
-		before = ip;
+		if (ip >= end)
+			break;
+		if (ip != pc)
+			step(behind, ip, block);
+		behind = ip;
 		ip += size;
 	}
 }
@@ -160,6 +162,7 @@ void PtUnit::stop_tracing(std::uint64_t ip)
 
 void PtUnit::transfer(const Transfer &transfer)
 {
+	behind = 0;
 	if (!packet_en)
 		return;
 	stream.begin();
@@ -168,7 +171,13 @@ void PtUnit::transfer(const Transfer &transfer)
 	told_exit = 0;
 	if (!registers.is_set(ctl::branch_en)) {
 		packet_en = in_context && in_filter;
-	} else if (!in_context) {
+		return;
+	}
+	if (transfer.kind == Branch::software_interrupt) {
+		event_packets(transfer.to.pc);
+		stream.fup(transfer.from);
+	}
+	if (!in_context) {
 		leave_context();
 	} else if (in_stop_range(transfer.to.pc)) {
 		stop_tracing(transfer.to.pc);
@@ -210,8 +219,17 @@ void PtUnit::branch_packet(const Transfer &transfer)
 	}
 }
 
+/* SDM, "Event Trace": in front of what else the event is told by. */
+void PtUnit::event_packets(std::uint64_t handler)
+{
+	if (registers.is_set(ctl::event_en))
+		if (const auto vector = processor.vector_of(handler))
+			stream.interrupt_event(*vector, processor.cr2());
+}
+
 void PtUnit::interrupt(const Place &from, const Place &to)
 {
+	behind = 0;
 	if (!packet_en)
 		return;
 	stream.begin();
@@ -222,9 +240,7 @@ void PtUnit::interrupt(const Place &from, const Place &to)
 		packet_en = in_context && in_filter;
 		return;
 	}
-	if (registers.is_set(ctl::event_en))
-		if (const auto vector = processor.vector_of(to.pc))
-			stream.interrupt_event(*vector, processor.cr2());
+	event_packets(to.pc);
 	stream.fup(from.pc);
 	if (!in_context) {
 		leave_context();
@@ -261,6 +277,8 @@ void PtUnit::arrive(const Place &here)
 	const bool in_context = context(here.level);
 	stream.begin();
 	if (ranges && in_context && in_stop_range(here.pc)) {
+		if (packet_en)
+			processor.filter_edge(behind, here.pc);
 		stop_tracing(here.pc);
 		return;
 	}
@@ -275,8 +293,11 @@ void PtUnit::arrive(const Place &here)
 			stream.mode(exec_mode(here));
 			stream.fup(here.pc);
 		}
+	} else if (packet_en && in_context && behind) {
+		processor.filter_edge(behind, here.pc);
+		leave_filter(here.pc);
 	} else if (packet_en) {
-		/* Blocks ran that nobody saw. */
+		counts.unseen++;
 		leave_context();
 	} else if (wanted) {
 		begin_packets(here);
@@ -350,11 +371,11 @@ std::uint64_t PtUnit::read(std::uint32_t msr)
 	return value;
 }
 
-void PtUnit::write(std::uint32_t msr, std::uint64_t value)
+void PtUnit::write(std::uint32_t msr, std::uint64_t value, std::uint64_t at)
 {
 	const bool was_on = registers.is_set(ctl::trace_en);
 	if (msr == msr::ctl && was_on && !(value & ctl::trace_en))
-		trace_off();
+		trace_off(at);
 	registers.write(msr, value);
 	if (msr == msr::ctl && !was_on && (value & ctl::trace_en))
 		trace_on();
@@ -370,6 +391,7 @@ void PtUnit::trace_on()
 	}
 	stream.start(registers.ctl, registers.byte_count);
 	packet_en = false;
+	behind = 0;
 	output_closed = !triggered(); /* Error and Stopped stay until software clears them */
 	cr3 = processor.cr3();
 	/* SDM, "PSB": the first comes with TraceEn, whoever runs then. */
@@ -378,13 +400,15 @@ void PtUnit::trace_on()
 }
 
 /* Everything is in memory, and the registers say where, when the WRMSR is done. */
-void PtUnit::trace_off()
+void PtUnit::trace_off(std::uint64_t at)
 {
 	stream.begin();
-	if (stream.overflowing())
+	if (stream.overflowing()) {
 		stream.end_overflow();
-	if (packet_en && triggered() && registers.is_set(ctl::branch_en))
+	} else if (packet_en && triggered() && registers.is_set(ctl::branch_en)) {
+		stream.fup(at);
 		stream.disable();
+	}
 	packet_en = false;
 	stream.stop();
 	flush();

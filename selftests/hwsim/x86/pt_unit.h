@@ -39,8 +39,8 @@ public:
 	/* Bytes that were written to memory. */
 	virtual void trace_bytes(std::span<const std::uint8_t>) {}
 	/*
-	 * An address range begins or ends within straight code: "from" is the last instruction before, or 0 where tracing
-	 * begins; "to" the first one behind.
+	 * An address range begins or ends in straight code: "from" is the last instruction before, or 0 where tracing begins;
+	 * "to" the first one behind.
 	 */
 	virtual void filter_edge(std::uint64_t from, std::uint64_t to) = 0;
 	/* Trace of what has just happened did not get to memory. */
@@ -62,6 +62,7 @@ public:
 		std::uint64_t errors = 0;
 		std::uint64_t starts = 0; /* TraceEn set */
 		std::uint64_t overflows = 0;
+		std::uint64_t unseen = 0; /* times that packets were enabled for blocks nobody told us of */
 	};
 
 	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
@@ -76,12 +77,17 @@ public:
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
 	std::uint64_t read(std::uint32_t msr);
-	void write(std::uint32_t msr, std::uint64_t value);
+	/* By a WRMSR at this address, which is in the trace where it ends that. */
+	void write(std::uint32_t msr, std::uint64_t value, std::uint64_t at);
 
 	bool is_switched_on() const { return registers.is_set(ctl::trace_en); }
 	static bool switches_on(std::uint32_t msr, std::uint64_t value)
 	{
 		return msr == msr::ctl && (value & ctl::trace_en);
+	}
+	static bool switches_off(std::uint32_t msr, std::uint64_t value)
+	{
+		return msr == msr::ctl && !(value & ctl::trace_en);
 	}
 	/* Are the blocks of this privilege level of any interest now? */
 	bool watches(std::uint8_t level) const;
@@ -98,7 +104,7 @@ public:
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;
-	void address_space(std::uint64_t pc) override;
+	void address_space(std::uint64_t from) override;
 	void arrive(const Place &here) override;
 	void ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide);
 	/*
@@ -152,6 +158,7 @@ private:
 	bool context(std::uint8_t level) const;
 	bool filter(std::uint64_t ip) const;
 	bool in_stop_range(std::uint64_t ip) const;
+	void event_packets(std::uint64_t handler);
 	void branch_packet(const Transfer &transfer);
 	void leave_filter(std::uint64_t ip);
 	void stop_tracing(std::uint64_t ip);
@@ -161,7 +168,7 @@ private:
 	void begin_packets(const Place &here);
 	void overflow(const Place &here);
 	void trace_on();
-	void trace_off();
+	void trace_off(std::uint64_t at);
 	void flush();
 	void synchronize(const Place *here);
 
@@ -176,6 +183,7 @@ private:
 	bool filters = false;       /* any that FilterEn depends on */
 	std::uint64_t cr3 = 0;
 	std::uint64_t told_exit = 0;
+	std::uint64_t behind = 0; /* where ranges matter: the instruction that straight code has ended with, or 0 */
 	unsigned arrivals = 0;
 
 	/* An overflow lasts for some blocks. */
