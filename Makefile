@@ -18,7 +18,7 @@ dkms_source := /usr/src/auxpmu-$(VERSION)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT HANG LIMIT TESTS DEBUG FRESH
+export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 
@@ -114,7 +114,7 @@ bench: ## measurements in guests: KERNEL=
 planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
-vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LOGS=dir
+vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LENIENT= SEED= LOGS=dir
 	@SAY_LOG=1 $(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst --log "/auxpmu/build/log/vm/$(KERNEL)" \
 		$(if $(SHARE),--share "$(SHARE)") $(if $(LOGS),--logs "$(LOGS)") "$$VM_RUN"
 

@@ -2,8 +2,8 @@
 /*
  * The plugin: what QEMU calls. Looks at every block once, when it is translated, and has its vCPU called where it matters.
  *
- *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,lip=on|off][,fault=NAME:NUMBER]...
- *           [,truth=PREFIX][,blocks=on|off][,limit=GIB][,raw=PREFIX][,log=FILE]
+ *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,lip=on|off][,fault=NAME:NUMBER]...[,lenient=RULE]...
+ *           [,seed=NUMBER][,truth=PREFIX][,blocks=on|off][,limit=GIB][,raw=PREFIX][,log=FILE]
  */
 #include <algorithm>
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../x86/number.h"
 #include "vcpu.h"
 
 using namespace hwsim;
@@ -378,6 +379,14 @@ void option(std::string_view text)
 	} else if (name == "fault") {
 		if (!machine.control->command("fault " + std::string(value)))
 			refuse("no fault " + std::string(value) + ", only " + std::string(x86::Faults::names()));
+	} else if (name == "lenient") {
+		if (!machine.control->command("lenient " + std::string(value)))
+			refuse("no rule " + std::string(value) + ", only " + x86::Rules::names());
+	} else if (name == "seed") {
+		const auto seed = x86::number(value);
+		if (!seed || *seed > 1'000'000)
+			refuse("seed is a number up to 1000000, not " + std::string(value));
+		machine.seed = static_cast<unsigned>(*seed);
 	} else if (name == "truth") {
 		machine.truth = value;
 	} else if (name == "limit") {
@@ -388,7 +397,7 @@ void option(std::string_view text)
 		plugin.log = value;
 	} else {
 		refuse("unknown option " + std::string(text) +
-			": profile lip pt bts pmu fault truth blocks limit raw log");
+			": profile lip pt bts pmu fault lenient seed truth blocks limit raw log");
 	}
 }
 

@@ -85,6 +85,7 @@ void Vcpu::take_over()
 	if (next.log != before.log)
 		open_logs();
 	pt.set_faults(settings.faults);
+	pt.set_rules(settings.rules);
 	collect();
 	if (settings.resets != before.resets) {
 		pt.reset();
@@ -118,21 +119,19 @@ void Vcpu::lose()
 
 // --- what translated blocks have to do -----------------------------------------------------
 
-/* While it traces; user instructions are then counted beside the truth. */
+/* While it traces or stores branches: the instructions that interrupts skid by are counted, and those of programs beside the truth. */
 unsigned Vcpu::tracing_needs() const
 {
-	return flow_instrumentation |
-	       (machine.hardware.pmu && !machine.truth.empty() ? count_instrumentation : no_instrumentation);
+	const bool counted = settings.rules.late_interrupts || !machine.truth.empty();
+	return flow_instrumentation | (machine.hardware.pmu && counted ? count_instrumentation : no_instrumentation);
 }
 
 unsigned Vcpu::needs_now() const
 {
 	const x86::Faults &faults = settings.faults;
 	unsigned needs = no_instrumentation;
-	if (pt.is_switched_on())
+	if (pt.is_switched_on() || bts.watches(0) || bts.watches(3))
 		needs |= tracing_needs();
-	if (bts.watches(0) || bts.watches(3))
-		needs |= flow_instrumentation;
 	if (machine.hardware.pmu &&
 		(perfmon.counting() || faults.late_pmi || faults.doubled_pmi || faults.spurious_pmi))
 		needs |= count_instrumentation;
@@ -451,25 +450,35 @@ void Vcpu::settle()
 
 // --- performance interrupts, and faults in them -------------------------------------------
 
+/* Instructions by which a performance interrupt is late; to be counted they need the counters. */
+std::uint64_t Vcpu::skid()
+{
+	constexpr unsigned most = 128;
+	if (settings.faults.late_pmi)
+		return settings.faults.late_pmi;
+	return settings.rules.late_interrupts && counts() ? random() % most : 0;
+}
+
 void Vcpu::performance_interrupt()
 {
 	counted.pmi_asked++;
 	const x86::Faults &faults = settings.faults;
 	if (faults.lost_pmi && counted.pmi_asked % faults.lost_pmi == 0)
 		return;
-	if (!faults.late_pmi && !faults.doubled_pmi)
+	const std::uint64_t skid = this->skid();
+	if (!skid && !faults.doubled_pmi)
 		return deliver();
 	collect();
 	const std::uint64_t now = totals[0].instructions + totals[1].instructions;
 	/* One that is on its way is not put off by the next: branch trace store asks with each record. */
-	if (faults.late_pmi)
-		late_at = late_at ? late_at : now + faults.late_pmi;
+	if (skid)
+		late_at = late_at ? late_at : now + skid;
 	else
 		deliver();
 	/* While the handler of the first runs: two at once would be one NMI. */
 	constexpr std::uint64_t within_handler = 200;
 	if (faults.doubled_pmi && counted.pmi_asked % faults.doubled_pmi == 0)
-		doubled_at = now + faults.late_pmi + within_handler;
+		doubled_at = now + skid + within_handler;
 	rearm();
 }
 
@@ -671,7 +680,7 @@ void Vcpu::wrmsr(const Site &site)
 		if (bts.write_faults(msr, value))
 			return fault();
 		if (x86::Bts::switches_on(msr, value))
-			require(flow_instrumentation, site);
+			require(tracing_needs(), site);
 		bts.write(msr, value);
 		stores_branches = bts.watches(0) || bts.watches(3);
 		watch(0);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "../base/flow.h"
@@ -59,6 +60,7 @@ struct Machine {
 	x86::Control *control = nullptr;
 	x86::Clock *clock = nullptr;
 	qemu_plugin_scoreboard *score = nullptr;
+	unsigned seed = 1;
 	bool blocks = false; /* a log of the blocks of programs, beside the truth */
 	std::string truth;   /* prefixes of files; none if empty */
 	std::string raw;
@@ -154,6 +156,7 @@ private:
 	void require(unsigned instrumentation, const Site &site);
 	void review_needs();
 	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
+	std::uint64_t skid();
 	void performance_interrupt();
 	void deliver() { (apic.performance_interrupt() ? counted.pmi : counted.pmi_masked)++; }
 	/* Counting */
@@ -207,7 +210,9 @@ private:
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
 	x86::Perfmon perfmon{*machine.profile, *this};
-	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults};
+	std::minstd_rand random{machine.seed * 64 + index};
+	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults, settings.rules,
+		machine.seed * 64 + index};
 	x86::Bts bts{memory};
 	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};

@@ -20,6 +20,22 @@ TEST_CASE("Commands change faults and the name of the logs, and are noticed", "[
 	CHECK(control.settings().log.empty());
 }
 
+TEST_CASE("Rules are relaxed and put in force by name", "[control]")
+{
+	Control control;
+	CHECK(control.settings().rules.late_end);
+	CHECK(control.command("lenient late-end"));
+	CHECK_FALSE(control.settings().rules.late_end);
+	CHECK(control.settings().rules.cached_tables);
+	CHECK(control.command("lenient all"));
+	CHECK_FALSE(control.settings().rules.cached_tables);
+	CHECK(control.command("strict cached-tables"));
+	CHECK(control.settings().rules.cached_tables);
+	CHECK_FALSE(control.command("lenient"));
+	CHECK_FALSE(control.command("lenient no-such-rule"));
+	CHECK(Rules::names().find("stale-registers") != std::string::npos);
+}
+
 TEST_CASE("Registers are lost at once or at a WRMSR, to what a reset or another owner leaves", "[control]")
 {
 	Control control;

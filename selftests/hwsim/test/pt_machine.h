@@ -31,8 +31,9 @@ constexpr Place kernel(std::uint64_t pc)
 }
 
 struct Machine final : Processor {
-	explicit Machine(const Faults &faults = {}, const char *profile = "icelake")
-		: unit(*find_profile(profile), clock, memory, *this, faults)
+	explicit Machine(
+		const Faults &faults = {}, const char *profile = "icelake", const Rules &rules = Rules::lenient())
+		: unit(*find_profile(profile), clock, memory, *this, faults, rules)
 	{
 		memory.store(table, data | 4 << 6); /* 64 KiB */
 		memory.store(table + 8, table | TopaEntry::end);

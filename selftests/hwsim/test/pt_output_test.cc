@@ -6,6 +6,7 @@
 #include "../x86/pt_output.h"
 #include "memory_fake.h"
 
+using namespace hwsim::x86;
 using namespace hwsim::x86::pt;
 
 namespace
@@ -15,8 +16,12 @@ constexpr std::uint64_t table = 0x1000, second_table = 0x2000, data = 0x10000, p
 constexpr std::uint64_t size_8k = 1 << 6;
 
 struct Machine {
-	explicit Machine(bool multiple_regions = true) : output(memory, multiple_regions) {}
+	explicit Machine(bool multiple_regions = true, const Rules &in_force = Rules::lenient())
+		: rules(in_force), output(memory, multiple_regions, rules)
+	{
+	}
 
+	Rules rules;
 	FakeMemory memory{0x40000};
 	Output output;
 	OutputRegisters registers{table, 0x7f};
@@ -169,7 +174,8 @@ TEST_CASE("hardware with single entry tables refuses a second region")
 TEST_CASE("a single range is a ring")
 {
 	FakeMemory memory(0x40000);
-	Output output(memory, true);
+	const Rules rules;
+	Output output(memory, true, rules);
 	OutputRegisters registers = {data, std::uint64_t{0xff0} << 32 | 0xfff};
 	std::vector<std::uint8_t> bytes(32);
 	std::iota(bytes.begin(), bytes.end(), std::uint8_t{1});
@@ -179,4 +185,85 @@ TEST_CASE("a single range is a ring")
 	CHECK(registers.mask_ptrs == (std::uint64_t{16} << 32 | 0xfff));
 	registers.base = data + 0x80; /* not aligned to the mask */
 	CHECK(output.write(registers, false, bytes).error);
+}
+
+// --- rules, strict and lenient ------------------------------------------------------------
+
+TEST_CASE("tables are what they were when TraceEn was set, unless cached-tables is relaxed")
+{
+	for (const bool strict : {true, false}) {
+		Rules rules = Rules::lenient();
+		REQUIRE(rules.set("cached-tables", strict));
+		Machine m(true, rules);
+		m.entry(table, 0, data);
+		m.entry(table, 1, data + page);
+		m.entry(table, 2, second_table | TopaEntry::end);
+		m.entry(second_table, 0, data + 2 * page);
+		m.entry(second_table, 1, table | TopaEntry::end);
+		m.output.start(m.registers);
+		/* A mark in the table that is being written, and one in a table where output has not been yet. */
+		m.entry(table, 1, (data + page) | TopaEntry::interrupt);
+		m.entry(second_table, 0, (data + 2 * page) | TopaEntry::interrupt);
+		CHECK(m.write(2 * page).interrupt == !strict);
+		CHECK(m.write(page).interrupt);
+		/* With TraceEn set anew all are seen. */
+		m.output.start(m.registers);
+		CHECK(m.write(2 * page).interrupt);
+	}
+}
+
+TEST_CASE("output stays at an END entry until the next byte, unless late-end is relaxed")
+{
+	for (const bool strict : {true, false}) {
+		Rules rules = Rules::lenient();
+		REQUIRE(rules.set("late-end", strict));
+		Machine m(true, rules);
+		m.entry(table, 0, data);
+		m.entry(table, 1, second_table | TopaEntry::end);
+		m.entry(second_table, 0, data + page);
+		m.entry(second_table, 1, table | TopaEntry::end);
+		m.write(page);
+		CHECK(m.registers.base == (strict ? table : second_table));
+		CHECK(m.index() == (strict ? 1 : 0));
+		CHECK(m.offset() == 0);
+		m.write(1);
+		CHECK(m.registers.base == second_table);
+		CHECK(m.index() == 0);
+		CHECK(m.offset() == 1);
+		CHECK(m.holds(data + page, page));
+	}
+}
+
+TEST_CASE("tables begin a page, and where they have one region lead back to it, unless aligned-tables is relaxed")
+{
+	for (const bool strict : {true, false}) {
+		Rules rules = Rules::lenient();
+		REQUIRE(rules.set("aligned-tables", strict));
+		Machine m(true, rules);
+		m.entry(table + 0x80, 0, data);
+		m.registers.base = table + 0x80;
+		CHECK(m.write(1).error == strict);
+		Machine single(false, rules);
+		single.entry(table, 0, data);
+		single.entry(table, 1, second_table | TopaEntry::end);
+		single.entry(second_table, 0, data + page);
+		CHECK(single.write(page + 1).error == strict);
+	}
+}
+
+TEST_CASE("more pages of tables than are kept are read again")
+{
+	Rules rules = Rules::lenient();
+	rules.set("cached-tables", true);
+	FakeMemory memory(0x400000);
+	Output output(memory, true, rules);
+	constexpr unsigned tables = 100;
+	for (unsigned n = 0; n < tables; n++) {
+		memory.store(table + n * page, std::uint64_t{0x200000 + n * page});
+		memory.store(table + n * page + 8, std::uint64_t{table + (n + 1) % tables * page} | TopaEntry::end);
+	}
+	OutputRegisters registers{table, 0x7f};
+	output.start(registers);
+	std::vector<std::uint8_t> bytes(3 * tables * page, 1);
+	CHECK(output.write(registers, true, bytes).written == bytes.size());
 }

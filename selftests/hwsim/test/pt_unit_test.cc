@@ -419,3 +419,48 @@ TEST_CASE("an output error is one loss, with the outcomes that no packet has tol
 	m.write(msr::ctl, 0);
 	CHECK(m.losses == 1);
 }
+
+TEST_CASE("while TraceEn is set registers say what they said then, unless stale-registers is relaxed")
+{
+	for (const bool strict : {true, false}) {
+		Rules rules = Rules::lenient();
+		REQUIRE(rules.set("stale-registers", strict));
+		Machine m({}, "icelake", rules);
+		m.memory.store(table, data | TopaEntry::interrupt | TopaEntry::stop); /* 4 KiB */
+		m.start(ctl::user);
+		m.unit.arrive(user(0x401000));
+		for (std::uint64_t i = 0; i < 4000; i++)
+			m.branch(Branch::indirect_jump, 0x401002, user(0x401000 + (i << 20)));
+		CHECK(m.unit.read(msr::output_mask_ptrs) >> 32 == (strict ? 0 : 4096));
+		CHECK(static_cast<bool>(m.unit.read(msr::status) & status::stopped) == !strict);
+		CHECK((m.unit.read(msr::status) >> 32 != 0) == !strict);
+		CHECK(m.unit.read(msr::ctl) & ctl::trace_en);
+		m.write(msr::ctl, 0);
+		CHECK(m.unit.read(msr::output_mask_ptrs) >> 32 == 4096);
+		CHECK(m.unit.read(msr::status) & status::stopped);
+	}
+}
+
+TEST_CASE("trace goes to memory in pieces that are never the same, unless late-flush is relaxed")
+{
+	for (const bool strict : {true, false}) {
+		Rules rules = Rules::lenient();
+		REQUIRE(rules.set("late-flush", strict));
+		Machine m({}, "icelake", rules);
+		m.start(ctl::user);
+		std::vector<std::uint64_t> pieces;
+		std::uint64_t written = 0;
+		for (std::uint64_t i = 0; i < 4000; i++) {
+			m.branch(Branch::indirect_jump, 0x401002, user(0x401000 + 16 * i));
+			if (const std::uint64_t now = m.unit.statistics().bytes; now != written) {
+				pieces.push_back(now - written);
+				written = now;
+			}
+		}
+		const auto [least, most] = std::ranges::minmax(pieces);
+		CHECK(pieces.size() > 5);
+		CHECK((most > 2 * least) == strict);
+		m.write(msr::ctl, 0);
+		CHECK(m.unit.statistics().lost == 0);
+	}
+}

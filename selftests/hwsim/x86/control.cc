@@ -27,6 +27,9 @@ bool Control::command(std::string_view text)
 	if (verb == "fault") {
 		if (!now.faults.set(object))
 			return false;
+	} else if (verb == "lenient" || verb == "strict") {
+		if (!now.rules.set(object, verb == "strict"))
+			return false;
 	} else if (verb == "log" && harmless(object)) {
 		now.log = object;
 	} else if (verb == "lose") {

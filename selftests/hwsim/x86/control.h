@@ -13,12 +13,14 @@
 
 #include "faults.h"
 #include "loss.h"
+#include "rules.h"
 
 namespace hwsim::x86
 {
 
 struct Settings {
 	Faults faults;
+	Rules rules;
 	/* Stands between the prefix and the vCPU in the names of truth logs and raw traces; none if empty. */
 	std::string log;
 	unsigned resets = 0;
@@ -32,7 +34,7 @@ class Control
 public:
 	static constexpr std::string_view no_log = "-";
 	/*
-	 * "fault NAME:NUMBER", 0 is off; "log NAME": truth and raw trace of what comes go to files of this name, or with no_log
+	 * "fault NAME:NUMBER", 0 is off; "lenient RULE", "strict RULE"; "log NAME": truth and raw trace of what comes go to files of this name, or with no_log
 	 * nowhere; "lose ...", see Loss. False if it is none of these.
 	 */
 	bool command(std::string_view text);

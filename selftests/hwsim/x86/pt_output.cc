@@ -26,17 +26,21 @@ struct Position {
 	}
 };
 
-/* SDM, "ToPA Errors". Of an END entry neither size, INT nor STOP mean anything. */
-bool malformed(const TopaEntry &entry, std::uint64_t index, bool multiple)
+} // namespace
+
+/*
+ * SDM, "ToPA Errors". Of an END entry neither size, INT nor STOP mean anything; where a table has one region only it leads back to that
+ * ("Single Output Region ToPA Implementation").
+ */
+bool Output::malformed(const TopaEntry &entry, std::uint64_t table, std::uint64_t index) const
 {
 	if (entry.raw & TopaEntry::reserved)
 		return true;
 	if (entry.has(TopaEntry::end))
-		return index == 0 || entry.has(TopaEntry::interrupt | TopaEntry::stop);
+		return index == 0 || entry.has(TopaEntry::interrupt | TopaEntry::stop) ||
+		       (rules.aligned_tables && !multiple && entry.base() != table);
 	return (!multiple && index != 0) || (entry.base() & (entry.size() - 1));
 }
-
-} // namespace
 
 OutputResult Output::write(OutputRegisters &registers, bool topa, std::span<const std::uint8_t> bytes)
 {
@@ -68,14 +72,45 @@ OutputResult Output::to_range(OutputRegisters &registers, std::span<const std::u
 	return result;
 }
 
+/* SDM, "Table of Physical Addresses (ToPA)": while tracing is enabled processors may have cached any entry, and need not notice changes. */
+void Output::start(const OutputRegisters &registers)
+{
+	const Position at(registers);
+	std::uint64_t entry;
+	pages.clear();
+	if (rules.cached_tables)
+		read(at.table + at.index * 8, entry);
+}
+
+bool Output::read(std::uint64_t address, std::uint64_t &entry)
+{
+	if (!rules.cached_tables)
+		return memory.load(address, entry);
+	const std::uint64_t page = address & ~std::uint64_t{0xfff};
+	auto at = std::ranges::find(pages, page, &Page::address);
+	if (at == pages.end()) {
+		if (pages.size() == most_pages)
+			pages.erase(pages.begin());
+		at = pages.insert(pages.end(), {page, {}});
+		if (!memory.read(page, std::span(reinterpret_cast<std::uint8_t *>(at->entries.data()), 4096))) {
+			pages.pop_back();
+			return false;
+		}
+	}
+	entry = at->entries[(address & 0xfff) / 8];
+	return true;
+}
+
 bool Output::load(std::uint64_t table, std::uint64_t index, TopaEntry &entry)
 {
-	return memory.load(table + index * 8, entry.raw) && !malformed(entry, index, multiple);
+	if (rules.aligned_tables && (table & 0xfff))
+		return false;
+	return read(table + index * 8, entry.raw) && !malformed(entry, table, index);
 }
 
 /*
- * Entries are read when bytes are about to go there, never ahead: drivers move their INT and STOP markers. After a full region
- * output is at the start of the next one, across an END entry; at a STOP it stays at the end of the full one.
+ * After a full region output is at the next entry; if that is END at once in the table it leads to, or with the next byte. At a STOP it
+ * stays at the end of the full one.
  */
 OutputResult Output::to_regions(OutputRegisters &registers, std::span<const std::uint8_t> bytes)
 {
@@ -117,7 +152,7 @@ OutputResult Output::to_regions(OutputRegisters &registers, std::span<const std:
 		at.index++;
 		at.offset = 0;
 		TopaEntry next;
-		if (load(at.table, at.index, next) && next.has(TopaEntry::end)) {
+		if (!rules.late_end && load(at.table, at.index, next) && next.has(TopaEntry::end)) {
 			at.table = next.base();
 			at.index = 0;
 		}

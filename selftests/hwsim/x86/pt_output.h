@@ -6,10 +6,13 @@
 #ifndef HWSIM_X86_PT_OUTPUT_H
 #define HWSIM_X86_PT_OUTPUT_H
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "../base/memory.h"
+#include "rules.h"
 
 namespace hwsim::x86::pt
 {
@@ -42,7 +45,10 @@ struct TopaEntry {
 class Output
 {
 public:
-	Output(GuestMemory &to, bool multiple_regions) : memory(to), multiple(multiple_regions) {}
+	Output(GuestMemory &to, bool multiple_regions, const Rules &in_force)
+		: memory(to), multiple(multiple_regions), rules(in_force)
+	{
+	}
 
 	/*
 	 * SDM, "Single Output Region ToPA Implementation": there INT interrupts before the region is full. By how many bytes it
@@ -50,15 +56,27 @@ public:
 	 */
 	static constexpr std::uint64_t early = 384;
 
+	/* TraceEn was set, with output by tables. */
+	void start(const OutputRegisters &registers);
 	OutputResult write(OutputRegisters &registers, bool topa, std::span<const std::uint8_t> bytes);
 
 private:
 	OutputResult to_range(OutputRegisters &registers, std::span<const std::uint8_t> bytes);
 	OutputResult to_regions(OutputRegisters &registers, std::span<const std::uint8_t> bytes);
 	bool load(std::uint64_t table, std::uint64_t index, TopaEntry &entry);
+	bool read(std::uint64_t address, std::uint64_t &entry);
+	bool malformed(const TopaEntry &entry, std::uint64_t table, std::uint64_t index) const;
 
 	GuestMemory &memory;
 	bool multiple;
+	const Rules &rules;
+	/* Pages of tables, as they were when TraceEn was set or output first came there. */
+	struct Page {
+		std::uint64_t address;
+		std::array<std::uint64_t, 512> entries;
+	};
+	static constexpr std::size_t most_pages = 64;
+	std::vector<Page> pages;
 };
 
 } // namespace hwsim::x86::pt

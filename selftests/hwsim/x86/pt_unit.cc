@@ -6,8 +6,10 @@
 namespace hwsim::x86::pt
 {
 
-PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &injected)
-	: registers(profile.pt), stream(profile, clock), output(memory, profile.pt.topa_multi), processor(around)
+PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &injected,
+	const Rules &in_force, unsigned seed)
+	: rules(in_force), random(seed), registers(profile.pt), stream(profile, clock),
+	  output(memory, profile.pt.topa_multi, rules), processor(around)
 {
 	set_faults(injected);
 	reset();
@@ -306,8 +308,7 @@ void PtUnit::arrive(const Place &here)
 		arrivals = 0;
 		stream.tick();
 	}
-	const auto usual = registers.capabilities.topa_multi ? flush_at : flush_at_single;
-	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : usual))
+	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : threshold))
 		flush();
 }
 
@@ -358,11 +359,22 @@ void PtUnit::synchronize(const Place *here)
 
 // --- registers and output --------------------------------------------------------------
 
+/* SDM, "Table of Physical Addresses (ToPA)": reads of the output registers while tracing is enabled may return stale values. */
 std::uint64_t PtUnit::read(std::uint32_t msr)
 {
-	if (!faults.slow_flush && (msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status))
-		flush();
-	std::uint64_t value = registers.read(msr);
+	const bool of_output = msr == msr::output_base || msr == msr::output_mask_ptrs || msr == msr::status;
+	std::uint64_t value;
+	if (of_output && is_switched_on() && rules.stale_registers) {
+		PtRegisters then = registers;
+		then.output = stale.output;
+		then.status = stale.status;
+		then.byte_count = stale.byte_count;
+		value = then.read(msr);
+	} else {
+		if (of_output && !faults.slow_flush)
+			flush();
+		value = registers.read(msr);
+	}
 	if (msr == msr::status && triggered()) {
 		/* RDMSR is the kernel's: the other enables are told for where it runs. */
 		value |= status::trigger_en | (context(0) ? status::context_en : 0) |
@@ -384,6 +396,10 @@ void PtUnit::write(std::uint32_t msr, std::uint64_t value, std::uint64_t at)
 void PtUnit::trace_on()
 {
 	counts.starts++;
+	stale = {registers.output, registers.status, registers.byte_count};
+	if (registers.is_set(ctl::topa))
+		output.start(registers.output);
+	threshold = next_threshold();
 	ranges = filters = false;
 	for (unsigned n = 0; n < registers.capabilities.address_ranges; n++) {
 		ranges |= registers.range_config(n) != range_unused;
@@ -414,8 +430,17 @@ void PtUnit::trace_off(std::uint64_t at)
 	flush();
 }
 
+/* Bytes that gather before they go to memory. */
+std::size_t PtUnit::next_threshold()
+{
+	const std::size_t usual = registers.capabilities.topa_multi ? flush_at : flush_at_single;
+	const std::size_t most = registers.capabilities.topa_multi ? flush_late_at_most : flush_at_single;
+	return rules.late_flush ? 1 + random() % most : usual;
+}
+
 void PtUnit::flush()
 {
+	threshold = next_threshold();
 	const auto bytes = stream.pending();
 	if (bytes.empty())
 		return;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <random>
 
 #include "../base/flow.h"
 #include "../base/memory.h"
@@ -18,6 +19,7 @@
 #include "pt_output.h"
 #include "pt_registers.h"
 #include "pt_stream.h"
+#include "rules.h"
 
 namespace hwsim::x86::pt
 {
@@ -65,7 +67,9 @@ public:
 		std::uint64_t unseen = 0; /* times that packets were enabled for blocks nobody told us of */
 	};
 
-	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults = {});
+	/* "seed" is of what is late, now more and now less. */
+	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults,
+		const Rules &rules, unsigned seed = 1);
 
 	/* SDM, "Processor state following reset": all zero. What has not got to memory by then never does. */
 	void reset();
@@ -73,6 +77,8 @@ public:
 	void lose(const Loss &loss);
 	/* From now on; in_use matters when the machine begins only. */
 	void set_faults(const Faults &now);
+	/* Likewise; what has been cached stays so until TraceEn is set anew. */
+	void set_rules(const Rules &now) { rules = now; }
 
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
@@ -143,7 +149,7 @@ public:
 	const Counts &statistics() const { return counts; }
 
 private:
-	static constexpr std::size_t flush_at = 1024;
+	static constexpr std::size_t flush_at = 1024, flush_late_at_most = 2048;
 	/* With one region in a table the interrupt comes a little before the region is full. */
 	static constexpr std::size_t flush_at_single = 64;
 	/* The most that slow-flush may let gather: what is said at once has to find room behind it. */
@@ -170,9 +176,18 @@ private:
 	void trace_on();
 	void trace_off(std::uint64_t at);
 	void flush();
+	std::size_t next_threshold();
 	void synchronize(const Place *here);
 
+	Rules rules;
+	std::minstd_rand random;
 	PtRegisters registers;
+	/* What RDMSR has of them while TraceEn is set. */
+	struct {
+		OutputRegisters output;
+		std::uint64_t status = 0;
+		std::uint32_t byte_count = 0;
+	} stale;
 	PacketStream stream;
 	Output output;
 	Processor &processor;
@@ -185,6 +200,7 @@ private:
 	std::uint64_t told_exit = 0;
 	std::uint64_t behind = 0; /* where ranges matter: the instruction that straight code has ended with, or 0 */
 	unsigned arrivals = 0;
+	std::size_t threshold = 0; /* bytes that may gather */
 
 	/* An overflow lasts for some blocks. */
 	static constexpr unsigned overflow_blocks = 20;

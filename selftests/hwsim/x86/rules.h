@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rules: where the SDM leaves processors free, this machine does what hurts a driver most, because some processor will. A rule that is
+ * relaxed is one that such a bug hides behind; docs/virtual-hardware.md has them with their sections.
+ */
+#ifndef HWSIM_X86_RULES_H
+#define HWSIM_X86_RULES_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hwsim::x86
+{
+
+struct Rules {
+	bool cached_tables = true;   /* ToPA entries are what they were when TraceEn was set */
+	bool stale_registers = true; /* while TraceEn is set the output registers and STATUS say what they said then */
+	bool late_end = true; /* behind the last region output stays at the END entry until there is another byte */
+	bool aligned_tables = true;  /* tables that do not begin a page are operational errors */
+	bool late_flush = true;      /* trace gathers in the unit, now more and now less of it */
+	bool late_interrupts = true; /* performance interrupts skid by some instructions */
+
+	/* By name, or "all" of them. False if there is no such rule. */
+	bool set(std::string_view name, bool strict);
+	static Rules lenient();
+	static std::string names();
+};
+
+} // namespace hwsim::x86
+
+#endif
