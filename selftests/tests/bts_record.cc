@@ -334,6 +334,21 @@ private:
 		bytes.insert(bytes.end(), spans.second.begin(), spans.second.end());
 	}
 
+	/*
+	 * The interrupt that takes a sample is the newest branch; or the one into the kernel is, where it came so late that it found
+	 * that at work, of which nothing is stored.
+	 */
+	bool is_newest(const Branch &branch, const SampleRecord &sample) const
+	{
+		const auto in_kernel = [](std::uint64_t address) {
+			return static_cast<bool>(address >> 63);
+		};
+
+		if (wanted.mode != "cpu" && in_kernel(sample.ip))
+			return in_kernel(branch.to) && !in_kernel(branch.from);
+		return branch.from == sample.ip;
+	}
+
 	void record(const RecordView &view)
 	{
 		const bool sample = view.header.type == PERF_RECORD_SAMPLE;
@@ -348,8 +363,7 @@ private:
 			const auto found = printer.backwards(taken->aux, aux.size());
 
 			notes.samples++;
-			/* The interrupt that takes it is the newest branch. */
-			notes.wrong += found.empty() || found.back().from != taken->ip;
+			notes.wrong += found.empty() || !is_newest(found.back(), *taken);
 			for (const Branch &branch : found)
 				printer.branch(branch);
 		} else if (auto *dropped = std::get_if<LostRecord>(&one)) {
