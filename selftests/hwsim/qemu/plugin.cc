@@ -384,8 +384,8 @@ void option(std::string_view text)
 			refuse("no rule " + std::string(value) + ", only " + x86::Rules::names());
 	} else if (name == "seed") {
 		const auto seed = x86::number(value);
-		if (!seed || *seed > 1'000'000)
-			refuse("seed is a number up to 1000000, not " + std::string(value));
+		if (!seed || *seed > UINT32_MAX)
+			refuse("seed is a number of 32 bits, not " + std::string(value));
 		machine.seed = static_cast<unsigned>(*seed);
 	} else if (name == "truth") {
 		machine.truth = value;
