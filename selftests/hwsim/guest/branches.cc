@@ -83,6 +83,7 @@ int main(int argc, char **argv)
 		value += fibonacci(again);
 		usleep(2000);
 	}
-	std::printf("value %u sorted %d entries %lu\n", value, numbers[5], entries(depth));
+	std::printf("value %u sorted %d entries %lu\n", value, numbers[5],
+		entries(depth) * (1 + static_cast<unsigned long>(rounds)));
 	return 0;
 }
