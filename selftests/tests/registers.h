@@ -27,7 +27,6 @@ constexpr unsigned debugctl = 0x1d9, output_base = 0x560, output_mask = 0x561, r
 constexpr std::uint64_t topa_bit = 1 << 8;
 
 /* Of IA32_RTIT_STATUS: it does not trace on. */
-constexpr std::uint64_t status_stopped = 1 << 5;
 
 /* IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA of one CPU. */
 struct Registers {
