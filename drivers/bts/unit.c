@@ -113,12 +113,28 @@ static bool goes_round(const struct auxpmu_session *session)
 	return session->window.to == AUXPMU_NO_LIMIT;
 }
 
-/* What of such a block holds whole records. */
+/*
+ * SDM volume 3, "DS Save Area": the absolute maximum "should be a multiple of the BTS record size
+ * plus 1".  Is that the last byte behind which no record may end, or the first one that none may
+ * reach?  With a slot left over, in front of the end of what is ours, it is the same; and should
+ * some processor only ask where a record begins, that slot is where it goes.
+ */
+static u64 maximum_of(u64 end)
+{
+	return end - BTS_RECORD + 1;
+}
+
+static bool is_full(const struct debug_store *area)
+{
+	return area->bts_index + BTS_RECORD > area->bts_absolute_maximum;
+}
+
+/* What of such a block holds whole records, but for the slot that is left over. */
 static u64 lap(const struct auxpmu_session *session)
 {
 	u64 length = auxpmu_chunk_nth(&session->buffer->chunks, 0).length;
 
-	return length - length % BTS_RECORD;
+	return length - length % BTS_RECORD - BTS_RECORD;
 }
 
 /*
@@ -146,15 +162,15 @@ static struct bts_fields place(struct bts_unit *unit, const struct auxpmu_sessio
 	unit->first_lap = false;
 	if (goes_round(session)) {
 		u64 base = at - auxpmu_buffer_offset(session->buffer, window->from);
-		u64 maximum = base + lap(session);
+		u64 end = base + lap(session) + BTS_RECORD;
 
 		unit->first_lap = !lap_ended(session);
-		return (struct bts_fields){ base, at, maximum, maximum + BTS_RECORD };
+		return (struct bts_fields){ base, at, maximum_of(end), end + BTS_RECORD };
 	}
 	return (struct bts_fields){
 		.base = at,
 		.index = at,
-		.maximum = at + (window->to - window->from) + session->rules.spare,
+		.maximum = maximum_of(at + (window->to - window->from) + session->rules.spare),
 		.threshold = at + (window->irq - window->from),
 	};
 }
@@ -220,7 +236,7 @@ void bts_unit_position(struct auxpmu_session *session, struct auxpmu_position *p
 		return;
 	}
 	position->bytes = area->bts_index - unit->window;
-	if (area->bts_index < area->bts_absolute_maximum)
+	if (!is_full(area))
 		return;
 	/* Whether it has dropped records, or was just about to, it does not say. */
 	unit->errors.full++;

@@ -28,13 +28,26 @@ auto &area()
 	return unit_entry_area.cpu_debug_store;
 }
 
+// What the absolute maximum may mean to a processor: no record ends behind it, none reaches it, or none begins there.
+enum class Reading { ends, reaches, begins };
+constexpr Reading readings[] = {Reading::ends, Reading::reaches, Reading::begins};
+
 // The store of the one CPU.
 struct Store {
+	Reading reading = Reading::ends;
 	std::uint64_t number = 1; // of the next record
 	std::uint64_t dropped = 0;
 	unsigned which = 0; // word of the record that is not 0
 	bool eager = false; // goes to the base at once, not with the next record
 
+	bool has_room() const
+	{
+		const auto end = area().bts_index + record, maximum = area().bts_absolute_maximum;
+
+		return reading == Reading::ends      ? end <= maximum
+		       : reading == Reading::reaches ? end < maximum
+						     : area().bts_index < maximum;
+	}
 	// A branch.  True when it asks for an interrupt.
 	bool branch()
 	{
@@ -42,7 +55,7 @@ struct Store {
 
 		if (!(ctl & tr) || !(ctl & bts))
 			return false;
-		if (area().bts_index + record > area().bts_absolute_maximum) {
+		if (!has_room()) {
 			if (ctl & btint) {
 				dropped++;
 				return false;
@@ -53,7 +66,7 @@ struct Store {
 		words[which] = number++;
 		std::memcpy(reinterpret_cast<void *>(area().bts_index), words, sizeof(words));
 		area().bts_index += record;
-		if (eager && !(ctl & btint) && area().bts_index + record > area().bts_absolute_maximum)
+		if (eager && !(ctl & btint) && !has_room())
 			area().bts_index = area().bts_buffer_base;
 		return ctl & btint && area().bts_index >= area().bts_interrupt_threshold;
 	}
@@ -136,7 +149,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				const auto grid = (chunk + record - 1) / record * record;
 				const auto records = (chunk + bytes - grid) / record;
 				// So many spare, so many for the window, and the interrupt at one of them.
-				const auto spare = pick(random, 0, records / 2),
+				const auto spare = pick(random, 1, records / 2),
 					   behind = pick(random, 0, records - spare - 1);
 				const auto whole = pick(random, 1, records - spare - behind);
 				const auto lap = pick(random, 0, 2) * size;
@@ -146,6 +159,10 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				window.irq = window.from + pick(random, 1, whole) * record;
 				one.session.rules.spare = static_cast<u32>(spare * record);
 				one.session.buffer = buffer.get();
+				one.store.reading = readings[n % 3];
+				// A slot is left over, which none but those that ask where records begin write to.
+				const auto told = whole + spare - 1,
+					   room = told + (one.store.reading == Reading::begins);
 				for (std::uint64_t at = 0; at < size; at += page)
 					std::memset(buffer.at(at), 0xee, page);
 
@@ -162,18 +179,18 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 						ENSURE(bts_unit_is_due(&bts_units));
 						interrupt = interrupt ? interrupt : m;
 					} else {
-						ENSURE((m > whole + spare || !bts_unit_is_due(&bts_units)));
+						ENSURE((m > room || !bts_unit_is_due(&bts_units)));
 					}
 				bts_unit_disarm(&one.session);
 				ENSURE(!(one.ctl() & ours));
 				ENSURE(!one.store.branch());
 
-				const auto written = std::min(branches, whole + spare);
+				const auto written = std::min(branches, room);
 				const auto due = (window.irq - window.from) / record;
 				ENSURE(interrupt == (due <= written ? due : 0));
 				ENSURE(one.position() == written * record);
 				// At its end it drops what comes, and whether it has cannot be told.
-				ENSURE(one.gap == (written == whole + spare));
+				ENSURE(one.gap == (written >= told));
 				ENSURE(bts_units.errors.full == one.gap);
 				ENSURE(one.store.dropped == branches - written);
 				full += one.gap;
@@ -224,14 +241,18 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 				for (unsigned run = 0; run < 8; run++) {
 					const Layout layout{12, {order}};
 					Buffer buffer(layout, true, page, true, random);
-					const auto size = layout.bytes(), lap = size / record * record;
+					const auto reading = readings[run % 3];
+					// But for the slot that is left over.
+					const auto size = layout.bytes(), told = size / record * record - record,
+						   lap = told + (reading == Reading::begins ? record : 0);
 					std::uint64_t head = 0;
-					bool ended = false; // the first lap
+					bool ended = false; // the first lap: the slot that tells is written
 
 					INFO("order " << order << " which " << which << " eager " << eager);
 					Bts one;
 					one.store.which = which;
 					one.store.eager = eager;
+					one.store.reading = reading;
 					one.session.buffer = buffer.get();
 					for (unsigned n = 0; n < 12; n++) {
 						// A whole record has to fit in front of the end of the buffer.
@@ -245,33 +266,39 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 						const std::uint64_t amounts[] = {pick(random, 0, 5),
 							pick(random, 0, left), left, pick(random, 0, 3 * lap / record)};
 						const auto branches = amounts[pick(random, 0, 3)];
+						// Bytes in laps of the whole buffer, of which the last few hold no record.
+						auto at = from % size;
+						std::uint64_t laps = 0;
+						const bool before = ended;
+						const auto turn = [&] {
+							if (at + record > lap) {
+								at = 0;
+								laps++;
+							}
+						};
 						for (std::uint64_t m = 0; m < branches; m++) {
 							ENSURE(!one.store.branch());
 							ENSURE(!bts_unit_is_due(&bts_units));
+							turn();
+							ended |= at == told - record;
+							at += record;
+							if (eager)
+								turn();
 						}
 						bts_unit_disarm(&one.session);
 
-						// Bytes in laps of the whole buffer, of which the last few hold no record.
-						const auto laps =
-							branches >= left ? 1 + (branches - left) * record / lap : 0;
-						const auto at = branches >= left ? (branches - left) * record % lap
-										 : from % size + branches * record;
-						// At the end of a lap it may stand there, or at the beginning already.
-						const bool stands = branches >= left && at == 0 && branches && !eager;
-						const auto offset = stands ? lap : at;
-						const auto true_laps = stands ? laps - 1 : laps;
-						const auto truly = true_laps * size + offset - from % size;
+						const auto truly = laps * size + at - from % size;
 						// More than the offset tells is known once only.
-						auto known = (offset + size - from % size) % size;
-						if (!ended && branches >= left && known < lap - from % size)
+						const bool newly = !before && ended;
+						auto known = (at + size - from % size) % size;
+						if (newly && known < told - from % size)
 							known += size;
 						ENSURE(one.position() == known);
 						ENSURE(known <= truly);
 						ENSURE((truly - known) % size == 0);
 						ENSURE(!one.gap);
-						filled += !ended && branches >= left;
+						filled += newly;
 						again += truly != known;
-						ended |= branches >= left;
 						head = from + known;
 					}
 				}

@@ -86,6 +86,7 @@ void Vcpu::take_over()
 		open_logs();
 	pt.set_faults(settings.faults);
 	pt.set_rules(settings.rules);
+	bts.set_rules(settings.rules);
 	collect();
 	if (settings.resets != before.resets) {
 		pt.reset();

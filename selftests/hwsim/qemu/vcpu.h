@@ -213,7 +213,7 @@ private:
 	std::minstd_rand random{machine.seed * 64 + index};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults, settings.rules,
 		machine.seed * 64 + index};
-	x86::Bts bts{memory};
+	x86::Bts bts{memory, settings.rules};
 	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};
 	unsigned unseen = 0; /* arrivals that the trace unit was not told of */

@@ -30,7 +30,7 @@ struct Machine {
 	std::uint64_t records() { return (word(area + 8) - buffer) / record_size; }
 
 	FakeMemory memory{0x2000};
-	Bts bts{memory};
+	Bts bts{memory, hwsim::x86::Rules::lenient()};
 };
 
 } // namespace
@@ -117,4 +117,24 @@ TEST_CASE("registers that are lost store nothing; another owner leaves how it st
 		CHECK(m.bts.read(Bts::debugctl) == (reset ? 0 : Bts::lbr | Bts::btint | Bts::off_user));
 		CHECK(m.bts.read(Bts::ds_area) == (reset ? 0 : area));
 	}
+}
+
+TEST_CASE("no record reaches a maximum that is a multiple of their size, unless early-maximum is relaxed")
+{
+	for (const bool strict : {true, false})
+		for (const unsigned more : {0u, 1u})
+			for (const std::uint64_t how : {Bts::btint, std::uint64_t{0}}) {
+				Machine m(4, 5);
+				auto rules = hwsim::x86::Rules::lenient();
+				REQUIRE(rules.set("early-maximum", strict));
+				m.bts.set_rules(rules);
+				m.memory.store(area + 16, buffer + 4 * record_size + more);
+				m.start(how);
+				for (unsigned n = 1; n <= 4; n++)
+					CHECK_FALSE(m.bts.record(n, n));
+				const bool last = !strict || more;
+				CHECK(m.word(buffer + 3 * record_size) == (last ? 4 : 0));
+				CHECK(m.bts.statistics().dropped == (!last && how ? 1 : 0));
+				CHECK(m.word(buffer) == (last || how ? 1 : 4));
+			}
 }

@@ -62,6 +62,16 @@ bool Bts::write_faults(std::uint32_t msr, std::uint64_t value) const
 }
 
 /*
+ * SDM volume 3, "DS Save Area": the absolute maximum is the address of the byte behind the buffer, and should be a multiple of the size of
+ * a record plus 1. For both to be true records do not reach it.
+ */
+bool Bts::has_room(const Area &now) const
+{
+	const std::uint64_t end = now.index + sizeof(Record);
+	return rules.early_maximum ? end < now.maximum : end <= now.maximum;
+}
+
+/*
  * A record never crosses the absolute maximum: with BTINT it is dropped there, without the buffer is a ring. Above the threshold
  * every record asks for the interrupt; the mask in the APIC, which delivery sets, keeps it to one.
  */
@@ -74,7 +84,7 @@ bool Bts::record(std::uint64_t from, std::uint64_t to)
 		return false;
 	}
 	const bool interrupts = control & btint;
-	if (now.index + sizeof(Record) > now.maximum) {
+	if (!has_room(now)) {
 		if (interrupts) {
 			counts.dropped++;
 			return false;

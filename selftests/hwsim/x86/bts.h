@@ -11,6 +11,7 @@
 
 #include "../base/memory.h"
 #include "loss.h"
+#include "rules.h"
 
 namespace hwsim::x86
 {
@@ -25,7 +26,8 @@ public:
 		std::uint64_t interrupts = 0;
 	};
 
-	explicit Bts(GuestMemory &to) : memory(to) {}
+	explicit Bts(GuestMemory &to, const Rules &in_force = {}) : memory(to), rules(in_force) {}
+	void set_rules(const Rules &now) { rules = now; }
 
 	void reset() { control = area = 0; }
 	/* Its registers are lost; another owner leaves the bits that say how to store, and not the DS area, which is the kernel's. */
@@ -76,7 +78,10 @@ private:
 	template <class T>
 	bool store(std::uint64_t address, const T &value);
 
+	bool has_room(const Area &now) const;
+
 	GuestMemory &memory;
+	Rules rules;
 	std::uint64_t control = 0;
 	std::uint64_t area = 0;
 	/* Fast strings; no PEBS. That BTS is there is said by a zero. */

@@ -17,6 +17,7 @@ constexpr Name all[] = {
 	{"late-end", &Rules::late_end},
 	{"aligned-tables", &Rules::aligned_tables},
 	{"late-flush", &Rules::late_flush},
+	{"early-maximum", &Rules::early_maximum},
 	{"late-interrupts", &Rules::late_interrupts},
 };
 

@@ -17,8 +17,10 @@ struct Rules {
 	bool cached_tables = true;   /* ToPA entries are what they were when TraceEn was set */
 	bool stale_registers = true; /* while TraceEn is set the output registers and STATUS say what they said then */
 	bool late_end = true; /* behind the last region output stays at the END entry until there is another byte */
-	bool aligned_tables = true;  /* tables that do not begin a page are operational errors */
-	bool late_flush = true;      /* trace gathers in the unit, now more and now less of it */
+	bool aligned_tables = true; /* tables that do not begin a page are operational errors */
+	bool late_flush = true;     /* trace gathers in the unit, now more and now less of it */
+	bool early_maximum =
+		true; /* no record of branches reaches the absolute maximum: it is a multiple of their size, and 1 more */
 	bool late_interrupts = true; /* performance interrupts skid by some instructions */
 
 	/* By name, or "all" of them. False if there is no such rule. */

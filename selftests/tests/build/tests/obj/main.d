@@ -1,0 +1,1 @@
+build/tests/obj/main.o: main.cc report.h tasks.h
