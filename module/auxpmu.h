@@ -33,7 +33,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	6
+#define AUXPMU_OPS_VERSION	7
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -345,10 +345,13 @@ ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, c
  *	and in *@why, unless it has no unit at all, a few words (static storage).
  * @give: give this CPU's unit back as it was taken; it is disarmed. On it, IRQs off.
  * @kill: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it, IRQs
- *	off; the session may be at work.
+ *	off, or in NMI; the session may be at work.
+ * @crash: name of a function of the kernel's that each CPU calls, in NMI but for the one that
+ *	crashes, when kdump is about to boot another kernel.  @kill comes with it, so that the trace
+ *	that is dumped ends there; NULL: there is none, and units go on
  *
- * None of these may be missing.  The units are ours on all CPUs that are online while there are
- * events, and only then; sysfs claim tells.
+ * None of the functions may be missing.  The units are ours on all CPUs that are online while
+ * there are events, and only then; sysfs claim tells.
  */
 struct auxpmu_claim {
 	const char *rival;
@@ -358,6 +361,7 @@ struct auxpmu_claim {
 	int (*take)(const char **why);
 	void (*give)(void);
 	void (*kill)(void);
+	const char *crash;
 };
 
 /**

@@ -19,6 +19,7 @@
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -49,6 +50,7 @@
  * @claims: times that they were claimed; under @lock
  * @hotplug: tells of CPUs that come and go
  * @reboots, @panics: tell that the kernel is going away
+ * @crashes: and that it crashes into another one; not registered where that cannot be told
  */
 struct claim {
 	struct auxpmu *pmu;
@@ -66,6 +68,7 @@ struct claim {
 	struct hlist_node hotplug;
 	struct notifier_block reboots;
 	struct notifier_block panics;
+	struct kprobe crashes;
 };
 
 static unsigned int release_delay = 1000;
@@ -370,11 +373,6 @@ static int cpu_goes(unsigned int cpu, struct hlist_node *node)
 
 /* --- a kernel that goes ------------------------------------------------------------------- */
 
-/*
- * A kernel that crashes into another one by kdump calls nobody: the new one lives in memory that no
- * unit was told of.
- */
-
 /* For reboot and for kexec, while all CPUs are there. */
 static int reboots(struct notifier_block *self, unsigned long action, void *unused)
 {
@@ -387,6 +385,38 @@ static int panics(struct notifier_block *self, unsigned long action, void *unuse
 {
 	kill_here(container_of(self, struct claim, panics));
 	return NOTIFY_DONE;
+}
+
+/*
+ * A kernel that crashes into another one by kdump calls no notifier, but there the kernel's own
+ * drivers are called by name.
+ */
+static int crashes(struct kprobe *self, struct pt_regs *regs)
+{
+	kill_here(container_of(self, struct claim, crashes));
+	return 0;
+}
+
+static void watch_crashes(struct claim *claim)
+{
+	int ret;
+
+	if (!claim->ops->crash)
+		return;
+	claim->crashes.symbol_name = claim->ops->crash;
+	claim->crashes.pre_handler = crashes;
+	ret = register_kprobe(&claim->crashes);
+	if (!ret)
+		return;
+	claim->crashes.pre_handler = NULL;
+	pr_notice("%s: kdump will not stop its units: no probe of %s() (error %d)\n",
+		  claim->pmu->pmu.name, claim->ops->crash, ret);
+}
+
+static void forget_crashes(struct claim *claim)
+{
+	if (claim->crashes.pre_handler)
+		unregister_kprobe(&claim->crashes);
 }
 
 /* --- */
@@ -467,6 +497,7 @@ int auxpmu_claim_make(struct auxpmu *pmu)
 	pmu->claim = claim;
 	register_reboot_notifier(&claim->reboots);
 	atomic_notifier_chain_register(&panic_notifier_list, &claim->panics);
+	watch_crashes(claim);
 	return 0;
 }
 
@@ -476,6 +507,7 @@ void auxpmu_claim_free(struct auxpmu *pmu)
 
 	if (!claim)
 		return;
+	forget_crashes(claim);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &claim->panics);
 	unregister_reboot_notifier(&claim->reboots);
 	flush_delayed_work(&claim->release);

@@ -104,6 +104,7 @@ static const struct auxpmu_claim claim = {
 	.take = bts_unit_take,
 	.give = bts_unit_give,
 	.kill = bts_unit_kill,
+	.crash = "cpu_emergency_stop_pt",
 };
 
 static const struct attribute_group *groups[] = {

@@ -95,6 +95,7 @@ static const struct auxpmu_claim claim = {
 	.take = pt_unit_take,
 	.give = pt_unit_give,
 	.kill = pt_unit_kill,
+	.crash = "cpu_emergency_stop_pt",
 };
 
 static const struct attribute_group *groups[] = {

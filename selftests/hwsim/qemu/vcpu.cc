@@ -832,19 +832,20 @@ std::string Vcpu::statistics() const
 	const long long quiet =
 		std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - newest_output)
 			.count();
-	char text[768];
+	char text[1024];
 	std::snprintf(text, sizeof text,
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " strange-frames %" PRIu64 " unseen %" PRIu64 " starts %" PRIu64
 		" syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " stops %" PRIu64 " errors %" PRIu64
 		" interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64 " faults %" PRIu64
 		" taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 " unlogged %" PRIu64
-		" on %d quiet-ms %lld\n",
+		" storing %d on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
 		counted.strange_frames, trace.unseen, trace.starts, trace.syncs, trace.bytes, trace.lost, trace.stops,
 		trace.errors, trace.interrupts, counted.pmi, counted.pmi_doubled, counted.pmi_masked, counted.faults,
 		counted.taken_back, store.records, store.dropped, store.unmapped,
-		truth.missing() + bts_truth.missing() + blocks.missing(), pt.is_switched_on(), quiet);
+		truth.missing() + bts_truth.missing() + blocks.missing(), bts.watches(0) || bts.watches(3),
+		pt.is_switched_on(), quiet);
 	std::string all = text;
 	if (flow.impossible) {
 		std::snprintf(text, sizeof text,
