@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The Intel PT backend: what is particular to its output.  Run with --pmu auxpmu_pt; everywhere else all of it is skipped. */
+/*
+ * The Intel PT backend: what is particular to its output.  Run with --pmu auxpmu_pt; everywhere else all of it is skipped, but for
+ * [rules], which any driver of these units has to pass, the kernel's own, too.
+ */
 #include <algorithm>
 #include <cstdio>
 #include <format>
@@ -472,4 +475,58 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
 	CHECK(known >= came);
 	CHECK(known <= std::max(came, served));
 	CHECK_FALSE(log.says(nobodys));
+}
+
+/*
+ * What the rules of the virtual hardware (hwsim/x86/rules.h) make difficult: markers that move, and stops anywhere, with interrupts that are due
+ * as the unit is switched off.
+ */
+
+TEST_CASE("Whoever keeps up with windows of one region loses nothing, whatever the driver", "[rules][.]")
+{
+	pin(0);
+	/* More than two laps. */
+	CHECK(keep_up(options().pmu, 64 * KiB, 4 * KiB, 40).lossy == 0);
+}
+
+TEST_CASE("Output may stop anywhere, where the area ends, too, and the head says how far it got", "[rules][.]")
+{
+	pin(0);
+	constexpr std::uint64_t size = 16 * KiB, most = 4 * KiB;
+	perf_event_attr attr = pmu().attr();
+
+	attr.exclude_kernel = 1;
+	/* An interrupt for each region, so that many are due as the unit is switched off. */
+	attr.aux_watermark = 4 * KiB;
+	Event event = Event::open(attr, Target::on_cpu(0)).value();
+	DataRing data = DataRing::map(event, 64 * KiB).value();
+	AuxRing aux = AuxRing::map(data, event, size, AuxMode::full_trace, pmu().monotonic_aux_head()).value();
+	std::uint64_t head = aux.head(), bytes = 0, lossy = 0, ends = 0;
+
+	/* Small steps before the end, of some 20 bytes: one lap in 20 stops there exactly. */
+	while (ends < 3 && head < 4000 * size) {
+		const std::uint64_t rest = size - head % size;
+
+		event.enable().value();
+		churn(rest > 3 * KiB ? 300 : 0);
+		event.disable().value();
+		data.drain([&](const RecordView &view) {
+			if (view.header.type != PERF_RECORD_AUX)
+				return;
+			const auto record = std::get<AuxRecord>(decode(view, attr));
+			bytes += record.size;
+			lossy += record.truncated() || record.partial();
+		});
+		const std::uint64_t now = aux.head();
+		CAPTURE(head, now, ends);
+		REQUIRE(now > head);
+		REQUIRE(now - head < most);
+		REQUIRE(lossy == 0);
+		head = now;
+		ends += head % size == 0;
+		aux.consume(aux.readable().size());
+	}
+	CHECK(ends == 3);
+	CHECK(bytes == head);
+	std::printf("# %llu laps\n", static_cast<unsigned long long>(head / size));
 }

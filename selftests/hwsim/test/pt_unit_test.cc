@@ -464,3 +464,21 @@ TEST_CASE("trace goes to memory in pieces that are never the same, unless late-f
 		CHECK(m.unit.statistics().lost == 0);
 	}
 }
+
+TEST_CASE("what a program did is in memory when the kernel runs only where late-flush is relaxed")
+{
+	for (const bool strict : {true, false}) {
+		Rules rules = Rules::lenient();
+		REQUIRE(rules.set("late-flush", strict));
+		Machine m({}, "icelake", rules);
+		m.start(ctl::user);
+		m.unit.arrive(user(0x401000));
+		m.branch(Branch::indirect_jump, 0x401002, user(0x402000));
+		const std::uint64_t before = m.unit.statistics().bytes;
+		m.unit.interrupt(user(0x402000), kernel(0xffff'ffff'8100'0000));
+		const std::uint64_t then = m.unit.statistics().bytes;
+		m.write(msr::ctl, 0);
+		CHECK((then > before) == !strict);
+		CHECK((then == m.unit.statistics().bytes) == !strict);
+	}
+}

@@ -150,6 +150,8 @@ void PtUnit::leave_context()
 	stream.disable();
 	packet_en = false;
 	told_exit = 0;
+	if (!rules.late_flush)
+		flush();
 }
 
 /* SDM, "Trace Stop": PacketEn goes down, the packet follows, Stopped is set. */

@@ -18,7 +18,8 @@ struct Rules {
 	bool stale_registers = true; /* while TraceEn is set the output registers and STATUS say what they said then */
 	bool late_end = true; /* behind the last region output stays at the END entry until there is another byte */
 	bool aligned_tables = true; /* tables that do not begin a page are operational errors */
-	bool late_flush = true;     /* trace gathers in the unit, now more and now less of it */
+	bool late_flush =
+		true; /* trace gathers in the unit; else what a program did is in memory when the kernel runs */
 	bool early_maximum =
 		true; /* no record of branches reaches the absolute maximum: it is a multiple of their size, and 1 more */
 	bool late_interrupts = true; /* performance interrupts skid by some instructions */
