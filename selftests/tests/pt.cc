@@ -49,8 +49,11 @@ Kept keep_up(const std::string &name, std::uint64_t bytes, std::uint32_t waterma
 	DataRing data = DataRing::map(event, 64 * KiB).value();
 	AuxRing aux = AuxRing::map(data, event, bytes, AuxMode::full_trace).value();
 	event.enable().value();
-	while (kept.records < records) {
+	for (std::uint64_t turns = 0; kept.records < records; turns++) {
 		bool off = false;
+
+		/* That much is many times the windows asked for. */
+		REQUIRE(turns < 1000 * records);
 
 		/* Less than a page. */
 		churn(300);
