@@ -14,15 +14,20 @@ namespace hwsim::x86
 {
 
 struct Rules {
-	bool cached_tables = true;   /* ToPA entries are what they were when TraceEn was set */
-	bool stale_registers = true; /* while TraceEn is set the output registers and STATUS say what they said then */
-	bool late_end = true; /* behind the last region output stays at the END entry until there is another byte */
-	bool aligned_tables = true; /* tables that do not begin a page are operational errors */
-	bool late_flush =
-		true; /* trace gathers in the unit; else what a program did is in memory when the kernel runs */
-	bool early_maximum =
-		true; /* no record of branches reaches the absolute maximum: it is a multiple of their size, and 1 more */
-	bool late_interrupts = true; /* performance interrupts skid by some instructions */
+	/* ToPA entries are what they were when TraceEn was set. */
+	bool cached_tables = true;
+	/* While TraceEn is set the output registers and STATUS say what they said then. */
+	bool stale_registers = true;
+	/* Behind the last region output stays at the END entry until there is another byte. */
+	bool late_end = true;
+	/* Tables that do not begin a page are operational errors. */
+	bool aligned_tables = true;
+	/* Trace gathers in the unit; else what a program did is in memory when the kernel runs. */
+	bool late_flush = true;
+	/* No record of branches reaches the absolute maximum: it is a multiple of their size, and 1 more. */
+	bool early_maximum = true;
+	/* Performance interrupts skid by some instructions. */
+	bool late_interrupts = true;
 
 	/* By name, or "all" of them. False if there is no such rule. */
 	bool set(std::string_view name, bool strict);
