@@ -112,6 +112,7 @@ void Vcpu::lose()
 	to_lose = false;
 	pt.lose(settings.loss);
 	bts.lose(settings.loss);
+	perfmon.freeze_on_request(bts.freezes_counters());
 	stores_branches = false;
 	count_traced(was_on);
 	watch(0);
@@ -304,8 +305,12 @@ void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to
 	if (!bts.watches(level))
 		return;
 	const std::uint64_t before = bts.statistics().dropped;
-	if (bts.record(from, to))
+	if (bts.record(from, to)) {
+		if (bts.freezes_counters())
+			collect();
+		perfmon.request();
 		performance_interrupt();
+	}
 	bts_truth.write(bts.statistics().dropped == before ? from : from ^ dropped, to);
 }
 
@@ -398,6 +403,8 @@ std::uint64_t Vcpu::total(x86::Event event, bool kernel)
 		return at.branches;
 	case x86::Event::cycles:
 		return at.cycles;
+	case x86::Event::wakeups:
+		return at.wakeups;
 	case x86::Event::none:
 		break;
 	}
@@ -515,6 +522,8 @@ std::uint64_t Vcpu::until_injection() const
 
 void Vcpu::topa_interrupt()
 {
+	if (bts.freezes_counters())
+		collect();
 	perfmon.set_topa_interrupt();
 	performance_interrupt();
 }
@@ -627,12 +636,14 @@ void Vcpu::rdmsr(const Site &site)
 		if (pt.read_faults(msr))
 			return fault();
 		set_edx_eax(pt.read(msr));
-	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+	} else if (machine.hardware.pmu && x86::Perfmon::owns(msr)) {
+		if (perfmon.read_faults(msr))
+			return fault();
 		uncount(*site.block, site.index + 1);
 		settle();
 		set_edx_eax(perfmon.read(msr));
 		jump_behind(site);
-	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
+	} else if (bts.owns(msr)) {
 		set_edx_eax(bts.read(msr));
 	} else {
 		return;
@@ -667,7 +678,9 @@ void Vcpu::wrmsr(const Site &site)
 		count_traced(was_on);
 		watch(0);
 		review_needs();
-	} else if (machine.hardware.pmu && perfmon.owns(msr)) {
+	} else if (machine.hardware.pmu && x86::Perfmon::owns(msr)) {
+		if (perfmon.write_faults(msr, value))
+			return fault();
 		if (perfmon.counts_after(msr, value))
 			require(count_instrumentation, site);
 		uncount(*site.block, site.index + 1);
@@ -677,12 +690,13 @@ void Vcpu::wrmsr(const Site &site)
 		rearm();
 		review_needs();
 		jump_behind(site);
-	} else if (machine.hardware.bts && x86::Bts::owns(msr)) {
+	} else if (bts.owns(msr)) {
 		if (bts.write_faults(msr, value))
 			return fault();
 		if (x86::Bts::switches_on(msr, value))
 			require(tracing_needs(), site);
 		bts.write(msr, value);
+		perfmon.freeze_on_request(bts.freezes_counters());
 		stores_branches = bts.watches(0) || bts.watches(3);
 		watch(0);
 		review_needs();

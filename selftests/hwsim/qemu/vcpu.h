@@ -113,7 +113,11 @@ public:
 	void reset();
 	/* Sleeps in HLT, where no cycles pass. */
 	void idle() { pass_time(); }
-	void resume() { cycles_at = machine.clock->tsc(); }
+	void resume()
+	{
+		cycles_at = machine.clock->tsc();
+		totals[0].wakeups++;
+	}
 
 	/* The whole length of PTWRITE with a memory operand, of which QEMU has read as much as it takes not to know it. */
 	std::uint32_t operand_size(std::uint64_t address, std::uint32_t read);
@@ -209,11 +213,14 @@ private:
 	CpuRegisters registers;
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
-	x86::Perfmon perfmon{*machine.profile, *this};
+	x86::Perfmon perfmon{*machine.profile, *this, machine.hardware.pt};
 	std::minstd_rand random{machine.seed * 64 + index};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults, settings.rules,
 		machine.seed * 64 + index};
-	x86::Bts bts{memory, settings.rules};
+	x86::Bts bts{memory, {.store = machine.hardware.bts,
+				     .counters = machine.hardware.pmu,
+				     .freezes = machine.hardware.pmu && machine.profile->pmu.freezes()},
+		settings.rules};
 	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};
 	unsigned unseen = 0; /* arrivals that the trace unit was not told of */
@@ -237,7 +244,7 @@ private:
 
 	/* What has happened at the levels, kernel first; the gates hold what came later. */
 	struct Totals {
-		std::uint64_t instructions = 0, branches = 0, cycles = 0;
+		std::uint64_t instructions = 0, branches = 0, cycles = 0, wakeups = 0;
 	} totals[2];
 	/* User instructions that the counters saw while programs were traced: of the present log, and when TraceEn was set. */
 	std::uint64_t traced = 0, traced_from = 0;

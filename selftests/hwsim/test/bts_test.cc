@@ -30,7 +30,7 @@ struct Machine {
 	std::uint64_t records() { return (word(area + 8) - buffer) / record_size; }
 
 	FakeMemory memory{0x2000};
-	Bts bts{memory, hwsim::x86::Rules::lenient()};
+	Bts bts{memory, {}, hwsim::x86::Rules::lenient()};
 };
 
 } // namespace
@@ -137,4 +137,43 @@ TEST_CASE("no record reaches a maximum that is a multiple of their size, unless 
 				CHECK(m.bts.statistics().dropped == (!last && how ? 1 : 0));
 				CHECK(m.word(buffer) == (last || how ? 1 : 4));
 			}
+}
+
+TEST_CASE("of IA32_DEBUGCTL there is what the processor has, with a store or without")
+{
+	FakeMemory memory{0x1000};
+	const auto refused = [&memory](const Bts::Parts &parts) {
+		const Bts bts(memory, parts);
+		std::uint64_t bits = 0;
+		for (unsigned n = 0; n < 64; n++)
+			bits |= std::uint64_t{bts.write_faults(Bts::debugctl, std::uint64_t{1} << n)} << n;
+		return ~bits;
+	};
+	CHECK(refused({}) == 0b101'1111'1100'0011);
+	CHECK(refused({.store = false}) == 0b101'1000'0100'0011);
+	CHECK(refused({.freezes = false}) == 0b000'0111'1100'0011);
+	Bts counters(memory, {.store = false});
+	counters.write(Bts::debugctl, Bts::freeze_counters | Bts::lbr);
+	CHECK(counters.read(Bts::debugctl) == (Bts::freeze_counters | Bts::lbr));
+	CHECK(counters.freezes_counters());
+	counters.lose({.to = hwsim::x86::Loss::To::other});
+	CHECK(counters.read(Bts::debugctl) == Bts::lbr);
+	CHECK_FALSE(counters.freezes_counters());
+}
+
+TEST_CASE("IA32_MISC_ENABLE says what there is, and each part has its registers")
+{
+	FakeMemory memory{0x1000};
+	const Bts both(memory, {}), store(memory, {.counters = false, .freezes = false}),
+		counters(memory, {.store = false}), none(memory, {.store = false, .counters = false, .freezes = false});
+	CHECK(both.read(Bts::misc_enable) == (1 | 1 << 7 | 1 << 12));
+	CHECK(store.read(Bts::misc_enable) == (1 | 1 << 12));
+	CHECK(counters.read(Bts::misc_enable) == (1 | 1 << 7 | 1 << 11 | 1 << 12));
+	CHECK(store.owns(Bts::ds_area));
+	CHECK_FALSE(counters.owns(Bts::ds_area));
+	for (const std::uint32_t msr : {Bts::debugctl, Bts::misc_enable}) {
+		CHECK(store.owns(msr));
+		CHECK(counters.owns(msr));
+		CHECK_FALSE(none.owns(msr));
+	}
 }

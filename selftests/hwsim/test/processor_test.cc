@@ -67,6 +67,10 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 		CHECK(cpuid(profile, {}, 7, 1, {.ebx = 1}).ebx == 1);
 		CHECK((cpuid(profile, {}, 0xa, 0, {}).eax & 0xff) == profile.pmu.version);
 		CHECK(cpuid(profile, {.pmu = false}, 0xa, 0, {}) == CpuidResult{});
+		/* AnyThread deprecation; PDCM, whatever QEMU says. */
+		CHECK((cpuid(profile, {}, 0xa, 0, {}).edx >> 15) == (profile.pmu.version >= 5));
+		CHECK((cpuid(profile, {}, 1, 0, {}).ecx >> 15 & 1) == 1);
+		CHECK((cpuid(profile, {.pmu = false}, 1, 0, {.ecx = ~0u}).ecx >> 15 & 1) == 0);
 		const CpuidResult pt = cpuid(profile, {}, 0x14, 0, {});
 		CHECK((pt.ecx & 1) == 1);
 		CHECK((pt.ebx >> 3 & 1) == profile.pt.mtc);

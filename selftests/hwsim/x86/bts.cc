@@ -25,15 +25,30 @@ bool Bts::store(std::uint64_t address, const T &value)
 	return memory.write_linear(address, bytes);
 }
 
+bool Bts::owns(std::uint32_t msr) const
+{
+	return (msr == ds_area && has.store) ||
+	       ((msr == debugctl || msr == misc_enable) && (has.store || has.counters));
+}
+
+/* The bits that IA32_DEBUGCTL has. */
+std::uint64_t Bts::bits() const
+{
+	return lbr | btf | tr | (has.store ? bts | btint | off_os | off_user : 0) |
+	       (has.freezes ? freeze_lbr | freeze_counters | freeze_in_smm : 0);
+}
+
 std::uint64_t Bts::read(std::uint32_t msr) const
 {
+	/* Of IA32_MISC_ENABLE: that there is no branch trace store, and no PEBS, is said by a one. */
+	constexpr std::uint64_t fast_strings = 1, counters = 1 << 7, no_store = 1 << 11, no_pebs = 1 << 12;
 	switch (msr) {
 	case debugctl:
 		return control;
 	case ds_area:
 		return area;
 	default:
-		return enables;
+		return fast_strings | (has.counters ? counters : 0) | (has.store ? 0 : no_store) | no_pebs;
 	}
 }
 
@@ -49,16 +64,16 @@ void Bts::write(std::uint32_t msr, std::uint64_t value)
 void Bts::lose(const Loss &loss)
 {
 	if (loss.to == Loss::To::other)
-		control = lbr | btint | off_user;
+		control = (lbr | btint | off_user) & bits();
 	else
 		reset();
 }
 
-/* The DS area has to be at a canonical address (SDM volume 4). */
+/* The DS area has to be at a canonical address; bits that are not there are reserved (SDM volume 4). */
 bool Bts::write_faults(std::uint32_t msr, std::uint64_t value) const
 {
 	const auto upper = static_cast<std::int64_t>(value) >> 47;
-	return msr == ds_area && upper != 0 && upper != -1;
+	return (msr == ds_area && upper != 0 && upper != -1) || (msr == debugctl && (value & ~bits()));
 }
 
 /*

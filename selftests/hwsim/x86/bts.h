@@ -2,7 +2,8 @@
 /*
  * Bts: the branch trace store of one logical processor, and the registers it takes its orders from: SDM volume 3, "Branch Trace
  * Store (BTS)" and "Debug Store (DS) Area". Records go to the DS area by linear address, as on hardware, so the area has to be
- * mapped wherever branches are recorded.
+ * mapped wherever branches are recorded. Two of the registers are there without it: IA32_DEBUGCTL, which also says whether
+ * counters freeze, and IA32_MISC_ENABLE, which says what there is.
  */
 #ifndef HWSIM_X86_BTS_H
 #define HWSIM_X86_BTS_H
@@ -26,13 +27,20 @@ public:
 		std::uint64_t interrupts = 0;
 	};
 
-	explicit Bts(GuestMemory &to, const Rules &in_force = {}) : memory(to), rules(in_force) {}
+	/* What there is of it. */
+	struct Parts {
+		bool store = true;
+		bool counters = true;
+		bool freezes = true; /* counters, on a performance interrupt */
+	};
+
+	Bts(GuestMemory &to, const Parts &parts, const Rules &in_force = {}) : memory(to), has(parts), rules(in_force) {}
 	void set_rules(const Rules &now) { rules = now; }
 
 	void reset() { control = area = 0; }
 	/* Its registers are lost; another owner leaves the bits that say how to store, and not the DS area, which is the kernel's. */
 	void lose(const Loss &loss);
-	static bool owns(std::uint32_t msr) { return msr == debugctl || msr == ds_area || msr == misc_enable; }
+	bool owns(std::uint32_t msr) const;
 	std::uint64_t read(std::uint32_t msr) const;
 	void write(std::uint32_t msr, std::uint64_t value);
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
@@ -46,6 +54,7 @@ public:
 	{
 		return (control & (tr | bts)) == (tr | bts) && !(control & (level == 0 ? off_os : off_user));
 	}
+	bool freezes_counters() const { return control & freeze_counters; }
 	/*
 	 * A taken branch, interrupt or exception of a watched level. True if the performance interrupt is to be raised: it
 	 * comes without a bit in IA32_PERF_GLOBAL_STATUS, drivers look at the index.
@@ -56,8 +65,9 @@ public:
 
 	static constexpr std::uint32_t misc_enable = 0x1a0, debugctl = 0x1d9, ds_area = 0x600;
 	/* Bits of IA32_DEBUGCTL */
-	static constexpr std::uint64_t lbr = 1 << 0, tr = 1 << 6, bts = 1 << 7, btint = 1 << 8, off_os = 1 << 9,
-				       off_user = 1 << 10;
+	static constexpr std::uint64_t lbr = 1 << 0, btf = 1 << 1, tr = 1 << 6, bts = 1 << 7, btint = 1 << 8,
+				       off_os = 1 << 9, off_user = 1 << 10, freeze_lbr = 1 << 11,
+				       freeze_counters = 1 << 12, freeze_in_smm = 1 << 14;
 
 private:
 	/* The first fields of the DS area, 64 bits each. */
@@ -79,13 +89,13 @@ private:
 	bool store(std::uint64_t address, const T &value);
 
 	bool has_room(const Area &now) const;
+	std::uint64_t bits() const;
 
 	GuestMemory &memory;
+	const Parts has;
 	Rules rules;
 	std::uint64_t control = 0;
 	std::uint64_t area = 0;
-	/* Fast strings; no PEBS. That BTS is there is said by a zero. */
-	std::uint64_t enables = 1 | 1 << 12;
 	Counts counts;
 };
 

@@ -25,8 +25,10 @@ CpuidResult perfmon(const PmuCapabilities &pmu)
 	result.eax = pmu.version | pmu.general << 8 | pmu.general_width << 16 | architectural_events << 24;
 	result.ebx = missing_events;
 	result.edx = pmu.fixed | pmu.fixed_width << 5;
-	if (pmu.version >= 5)
+	if (pmu.version >= 5) {
 		result.ecx = (1u << pmu.fixed) - 1;
+		result.edx |= bit(pmu.any_thread_deprecated, 15);
+	}
 	return result;
 }
 
@@ -70,6 +72,8 @@ CpuidResult cpuid(
 		/* DTES64, DS-CPL; DS */
 		native.ecx |= bit(hardware.bts, 2) | bit(hardware.bts, 4);
 		native.edx |= bit(hardware.bts, 21);
+		/* PDCM */
+		native.ecx = (native.ecx & ~bit(true, 15)) | bit(hardware.pmu && profile.pmu.full_width, 15);
 		return native;
 	case 7:
 		if (subleaf == 0)

@@ -3,6 +3,9 @@
  * Perfmon: the performance counters of one processor: SDM volume 3, "Performance Monitoring", architectural version 3 to 5. It
  * counts by asking: whoever runs the program keeps totals of what has happened, and the counters take the difference whenever
  * somebody looks, or the budget until the next overflow is used up.
+ *
+ * What CMASK, INV and EDGE make of an event depends on how events fall on cycles. Here a processor retires at most one instruction in
+ * a cycle, and none in the next: so no cycle has two events, and each event stands alone.
  */
 #ifndef HWSIM_X86_PERFMON_H
 #define HWSIM_X86_PERFMON_H
@@ -15,7 +18,8 @@
 namespace hwsim::x86
 {
 
-enum class Event : std::uint8_t { none, instructions, branches, cycles };
+/* Wake-ups are those from HLT, where no cycles pass. */
+enum class Event : std::uint8_t { none, instructions, branches, cycles, wakeups };
 
 /* What has happened since the machine began; monotonic. */
 class EventSource
@@ -30,10 +34,14 @@ protected:
 class Perfmon
 {
 public:
-	Perfmon(const Profile &of, EventSource &from) : profile(of), source(from) {}
+	/* With a trace unit, or without. */
+	Perfmon(const Profile &of, EventSource &from, bool trace = true) : profile(of), source(from), traces(trace) {}
 
 	void reset();
-	bool owns(std::uint32_t msr) const;
+	/* Registers that may be there, of which the next two know whether they are. */
+	static bool owns(std::uint32_t msr);
+	bool read_faults(std::uint32_t msr) const { return !exists(msr); }
+	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
 	/* As of the last settle(). */
 	std::uint64_t read(std::uint32_t msr) const;
 	/* True if a counter that overflowed before the write asks for an interrupt. */
@@ -50,17 +58,29 @@ public:
 	/* Instructions that may pass before settle() has to be called again, if an overflow is not to be late. */
 	std::uint64_t budget() const;
 
+	/* FREEZE_PERFMON_ON_PMI of IA32_DEBUGCTL. */
+	void freeze_on_request(bool on) { freezing = on; }
+	/* A performance interrupt was requested, by whomever: our own counters do this themselves. */
+	void request();
 	/* Trace_ToPA_PMI of IA32_PERF_GLOBAL_STATUS. */
-	void set_topa_interrupt() { global_status |= topa_interrupt; }
+	void set_topa_interrupt()
+	{
+		global_status |= topa_interrupt;
+		request();
+	}
 
-	static constexpr std::uint64_t topa_interrupt = std::uint64_t{1} << 55;
+	static constexpr std::uint64_t topa_interrupt = std::uint64_t{1} << 55,
+				       counters_frozen = std::uint64_t{1} << 59;
 	static constexpr std::uint64_t unlimited = std::uint64_t{1} << 40;
 
 private:
 	static constexpr std::uint32_t pmc0 = 0xc1, perfevtsel0 = 0x186, fixed_ctr0 = 0x309, perf_capabilities = 0x345,
 				       fixed_ctr_ctrl = 0x38d, status = 0x38e, ctrl = 0x38f, ovf_ctrl = 0x390,
-				       status_set = 0x391, pebs_enable = 0x3f1, a_pmc0 = 0x4c1, platform_info = 0xce;
+				       status_set = 0x391, in_use = 0x392, pebs_enable = 0x3f1, a_pmc0 = 0x4c1,
+				       platform_info = 0xce;
 	static constexpr unsigned fixed_first_bit = 32; /* in the global registers */
+	/* As many as have addresses. */
+	static constexpr unsigned most_general = 8, most_fixed = 16;
 
 	struct Counter {
 		std::uint64_t value = 0;
@@ -69,6 +89,7 @@ private:
 	/* What a counter is told to count. */
 	struct Order {
 		Event event = Event::none;
+		Event without = Event::none; /* cycles: those in which this does not happen */
 		bool kernel = false, user = false;
 		bool interrupt = false;
 	};
@@ -77,19 +98,28 @@ private:
 	{
 		return value & ((std::uint64_t{1} << width) - 1);
 	}
+	static Order condition(std::uint64_t select);
+	bool frozen() const { return global_status & counters_frozen; }
 	Order general_order(unsigned n) const;
 	Order fixed_order(unsigned n) const;
 	std::uint64_t total(const Order &order) const;
 	bool settle(Counter &counter, const Order &order, unsigned width, unsigned bit);
+	bool settle_all();
 	void restart();
+	bool exists(std::uint32_t msr) const;
+	bool any_thread() const;
+	std::uint64_t counter_bits() const;
+	std::uint64_t used() const;
 	void store(std::uint32_t msr, std::uint64_t value);
 
 	const Profile &profile;
 	EventSource &source;
+	const bool traces;
+	bool freezing = false;
 	std::array<Counter, 8> general{};
 	std::array<Counter, 4> fixed{};
 	std::array<std::uint64_t, 8> select{};
-	std::uint64_t fixed_control = 0, global_control = 0, global_status = 0, pebs = 0;
+	std::uint64_t fixed_control = 0, global_control = 0, global_status = 0;
 };
 
 } // namespace hwsim::x86

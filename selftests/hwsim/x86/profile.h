@@ -39,6 +39,12 @@ struct PmuCapabilities {
 	std::uint8_t general_width = 0;
 	std::uint8_t fixed = 0;
 	std::uint8_t fixed_width = 0;
+	/* There is IA32_PERF_CAPABILITIES, and says that IA32_A_PMCx take the whole width, and that counters can freeze in SMM. */
+	bool full_width = false;
+	bool any_thread_deprecated = false;
+
+	/* Counters can be told to stand still from a performance interrupt on. */
+	bool freezes() const { return full_width && version >= 2; }
 };
 
 struct Profile {
