@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstring>
+#include <utility>
 
 #include "../x86/accesses.h"
 
@@ -15,6 +16,8 @@ namespace
 constexpr std::uint32_t msr_tsc = 0x10, msr_tsc_aux = 0xc000'0103;
 /* An x2APIC register that does not exist: QEMU answers its access with a general protection fault. */
 constexpr std::uint32_t msr_that_faults = 0x8fe;
+/* An address that is none, with five levels of page tables as with four: to go on there is a general protection fault. */
+constexpr std::uint64_t nowhere = std::uint64_t{1} << 63;
 constexpr std::uint64_t efer_lma = 1 << 10, cr4_pce = 1 << 8;
 
 } // namespace
@@ -204,6 +207,25 @@ Place Vcpu::interrupted(std::uint64_t from)
 	return place(from, registers[Reg::cs]);
 }
 
+/* In the frame that interrupted() reads: the handler is to return elsewhere. */
+void Vcpu::put_return(std::uint64_t from, std::uint64_t to)
+{
+	const std::uint64_t frame = registers[Reg::rsp];
+	for (const unsigned rip : {0u, 1u}) {
+		std::uint64_t address = 0;
+		std::uint8_t bytes[sizeof address];
+		if (!memory.read_linear(frame + rip * sizeof address, bytes))
+			break;
+		std::memcpy(&address, bytes, sizeof address);
+		if (address != from)
+			continue;
+		std::memcpy(bytes, &to, sizeof to);
+		memory.write_linear(frame + rip * sizeof address, bytes);
+		return;
+	}
+	counted.strange_frames++;
+}
+
 // --- the flow ---------------------------------------------------------------------------
 
 void Vcpu::enter(const Block &block)
@@ -250,6 +272,11 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
 	if (from == to)
 		return;
+	if (refused) {
+		/* An interrupt may have come before the fault: then the handler returns to the RDPMC, which is refused again. */
+		put_return(from, *refused);
+		from = *std::exchange(refused, {});
+	}
 	uncount_fault(from);
 	if (faulting) {
 		faulting = false;
@@ -715,6 +742,19 @@ void Vcpu::fault()
 	registers.set(Reg::rcx, msr_that_faults);
 }
 
+/*
+ * RDPMC has no operand that QEMU refuses as it should. So the program goes on where nothing can, and the frame of the fault that this
+ * is gets the address of the RDPMC, which has not retired. 32-bit code has no such place, and keeps what QEMU says.
+ */
+void Vcpu::refuse(const Site &site)
+{
+	counted.faults++;
+	refused = block_pc + site.offset;
+	uncount(*site.block, site.index);
+	hot->position = 0;
+	qemu_plugin_set_pc(nowhere);
+}
+
 void Vcpu::rdtsc(const Site &site)
 {
 	const std::uint64_t tsc = machine.clock->tsc();
@@ -730,10 +770,13 @@ void Vcpu::rdtsc(const Site &site)
 void Vcpu::rdpmc(const Site &site)
 {
 	std::uint64_t value = 0;
-	if (!machine.hardware.pmu || (registers.privilege() && !(registers[Reg::cr4] & cr4_pce)))
+	if (registers.privilege() && !(registers[Reg::cr4] & cr4_pce))
 		return;
-	if (!perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value))
+	if (!machine.hardware.pmu || !perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value)) {
+		if (site.block->mode == x86::pt::mode_64)
+			refuse(site);
 		return;
+	}
 	uncount(*site.block, site.index + 1);
 	settle();
 	perfmon.read_counter(static_cast<std::uint32_t>(registers[Reg::rcx]), value);

@@ -133,6 +133,7 @@ public:
 private:
 	Place place(std::uint64_t pc, std::uint64_t cs);
 	Place interrupted(std::uint64_t from);
+	void put_return(std::uint64_t from, std::uint64_t to);
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;
@@ -203,6 +204,7 @@ private:
 	std::optional<x86::MemoryOperand> operand_at(std::uint64_t pc);
 	bool read_operand(const Site &site, std::span<std::uint8_t> to);
 	void fault();
+	[[noreturn]] void refuse(const Site &site);
 	void set_edx_eax(std::uint64_t value);
 
 	const unsigned index;
@@ -264,6 +266,7 @@ private:
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
 	bool faulting = false; /* RCX is not the guest's until the fault is delivered */
 	std::uint64_t faulting_rcx = 0;
+	std::optional<std::uint64_t> refused; /* an RDPMC, until its fault is delivered */
 
 	struct {
 		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,
