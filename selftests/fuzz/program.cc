@@ -48,7 +48,8 @@ std::array<Grammar, nr_kinds> make_grammars()
 	set(Kind::close, {"close", {{"event", {}}}, false, 30});
 	set(Kind::dup, {"dup", {{"event", {}}, {"to", {}}}});
 	set(Kind::map_data, {"map_data", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 30});
-	set(Kind::map_aux, {"map_aux", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 20});
+	set(Kind::map_aux,
+		{"map_aux", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 20, true});
 	set(Kind::unmap, {"unmap", {{"mapping", {}}, {"aux", {}}}, false, 20});
 	set(Kind::unmap_part, {"unmap_part", {{"mapping", {}}, {"aux", {}}, {"from", {}}, {"pages", {}}}});
 	set(Kind::move, {"move", {{"mapping", {}}, {"to", {}}, {"aux", {}}, {"pages", {}}}});
@@ -65,7 +66,7 @@ std::array<Grammar, nr_kinds> make_grammars()
 	set(Kind::period, {"period", {{"event", {}}, {"value", {}}}});
 	set(Kind::set_output, {"set_output", {{"event", {}}, {"to", {}}}, false, 5});
 	set(Kind::pause_output, {"pause_output", {{"event", {}}, {"pause", {}}}, false, 10});
-	set(Kind::filter, {"filter", {{"event", {}}, {"filter", filters}, {"size", {}}}, false, 5});
+	set(Kind::filter, {"filter", {{"event", {}}, {"filter", filters}, {"size", {}}}, false, 5, true});
 	set(Kind::modify, {"modify", {{"event", {}}, {"member", {}}, {"value", {}}}});
 	set(Kind::id, {"id", {{"event", {}}}});
 	set(Kind::notify, {"notify", {{"event", {}}, {"whom", {}}, {"signal", {}}, {"on", {}}}, false, 20});
@@ -76,15 +77,15 @@ std::array<Grammar, nr_kinds> make_grammars()
 	set(Kind::unshare, {"unshare", {{"what", namespaces}}});
 	set(Kind::work, {"work", {{"what", works}, {"amount", {}}}, false, 90});
 	set(Kind::pin, {"pin", {{"mask", {}}}, false, 50});
-	set(Kind::emit, {"emit", {{"type", types}, {"cpu", {}}, {"bytes", {}}}, true, 5});
+	set(Kind::emit, {"emit", {{"type", types}, {"cpu", {}}, {"bytes", {}}}, true, 5, true});
 	set(Kind::nmi, {"nmi", {{"cpu", {}}, {"count", {}}, {"at", marks}}, true});
-	set(Kind::fault, {"fault", {{"type", types}, {"fault", faults}, {"times", {}}}, true, 30});
+	set(Kind::fault, {"fault", {{"type", types}, {"fault", faults}, {"times", {}}}, true, 30, true});
 	set(Kind::group_make, {"group_make", {{"group", {}}}, true, 20});
 	set(Kind::group_enter, {"group_enter", {{"group", {}}}, true});
 	set(Kind::group_remove, {"group_remove", {{"group", {}}}, true});
-	set(Kind::model_make, {"model_make", {{"model", {}}}, true, 20});
-	set(Kind::model_set, {"model_set", {{"model", {}}, {"attribute", attributes}, {"value", {}}}, true, 5});
-	set(Kind::model_live, {"model_live", {{"model", {}}, {"live", {}}}, true, 20});
+	set(Kind::model_make, {"model_make", {{"model", {}}}, true, 20, true});
+	set(Kind::model_set, {"model_set", {{"model", {}}, {"attribute", attributes}, {"value", {}}}, true, 5, true});
+	set(Kind::model_live, {"model_live", {{"model", {}}, {"live", {}}}, true, 20, true});
 	set(Kind::model_remove, {"model_remove", {{"model", {}}}, true});
 	set(Kind::revoke, {"revoke", {{"model", {}}}, true});
 	set(Kind::cpu, {"cpu", {{"online", {}}}, true, 50});

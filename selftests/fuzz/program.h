@@ -86,6 +86,7 @@ struct Grammar {
 	std::vector<Argument> arguments;
 	bool root = false;  /* for programs of root's only */
 	unsigned floor = 0; /* percent; 0: none is asked for */
+	bool aux = false;   /* nothing of it succeeds without an AUX PMU */
 };
 const Grammar &grammar(Kind kind);
 
