@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <poll.h>
@@ -42,17 +43,17 @@ namespace auxpmu::fuzz
 namespace
 {
 
+/* What an actor answers last. */
+constexpr std::uint32_t gone_away = ~0u;
 /* What an operation comes to besides an errno. */
 constexpr int avoided = -1;
 
-constexpr uid_t nobody = 65534;
 constexpr std::size_t most_attr_bytes = 160;
 
 /* Each mapping has a place of its own, far from where the kernel puts what it chooses a place for: nobody moves into holes. */
 constexpr std::uintptr_t first_place = 0x100000000000;
 constexpr std::size_t place_bytes = 64 << 20;
 constexpr std::size_t aux_place = place_bytes / 2;
-constexpr std::size_t second_place = aux_place + aux_place / 2;
 
 std::byte *place(std::uint64_t mapping, bool aux)
 {
@@ -112,6 +113,28 @@ int write_to(const std::string &file, const std::string &text)
 	UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
 
 	return result_of(!fd ? -1 : ::write(fd.get(), text.data(), text.size()));
+}
+
+/* Another user, who can do all that root can, and who can have others execute what does, or one who can do nothing. */
+bool become(uid_t user, bool mighty)
+{
+	__user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+	__user_cap_data_struct all[2]{};
+
+	if (::setgroups(0, nullptr) || ::prctl(PR_SET_KEEPCAPS, mighty) || ::setresgid(user, user, user) ||
+		::setresuid(user, user, user))
+		return false;
+	if (!mighty)
+		return true;
+	if (::syscall(SYS_capget, &header, all))
+		return false;
+	for (auto &half : all)
+		half.effective = half.inheritable = half.permitted;
+	if (::syscall(SYS_capset, &header, all))
+		return false;
+	for (int capability = 0; capability <= CAP_LAST_CAP; capability++)
+		(void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+	return true;
 }
 
 std::uint64_t watched = 0; /* what a breakpoint is on */
@@ -237,15 +260,16 @@ private:
 		std::uint32_t answer;
 		const auto got = ::recv(actor.socket.get(), &answer, sizeof(answer), 0);
 
-		if (got == sizeof(answer))
+		if (got == sizeof(answer) && answer != gone_away)
 			actor.done++;
-		else if (got == 0 || errno != EINTR)
+		else if (got >= 0 || errno != EINTR)
 			gone(actor, n);
 	}
 
 	void gone(Actor &actor, unsigned n)
 	{
 		actor.alive = false;
+		::shutdown(actor.socket.get(), SHUT_RDWR);
 		actor.socket.reset();
 		tally.threads[n] = 0;
 	}
@@ -275,6 +299,10 @@ private:
 			if (::send(socket, &n, sizeof(n), MSG_NOSIGNAL) != sizeof(n))
 				break;
 		}
+		/* Others may have a copy of this end, and nobody would see that it has gone. */
+		n = gone_away;
+		(void)!::send(socket, &n, sizeof(n), MSG_NOSIGNAL);
+		::shutdown(socket, SHUT_RDWR);
 		::close(socket);
 	}
 
@@ -668,29 +696,37 @@ private:
 		if (::mmap(place(mapping, false), bytes, access, MAP_SHARED | MAP_FIXED, event(from), 0) == MAP_FAILED)
 			return errno;
 		sizes[0][mapping] = bytes;
+		note_mapping(event(from), false);
 		return 0;
 	}
 
-	/* The place of the area is told in the user page, of which a ring that is not writable has a second mapping. */
-	int place_aux(std::uint64_t mapping, int fd, std::size_t bytes)
+	/* Of one that writes into another's ring, or is not known, the ring may be mapped already. */
+	void note_mapping(int fd, bool aux)
 	{
-		const auto say = [&](std::byte *where) {
-			auto *page = reinterpret_cast<perf_event_mmap_page *>(where);
+		KnownEvent *known = tally.find(id_of(fd));
+
+		if (!known || known->redirected || known->mapped[aux].exchange(true))
+			tally.paid_twice = true;
+	}
+
+	/* The place of the area is told in the user page, which of a ring that is not writable has to become so. */
+	int place_aux(std::uint64_t mapping, std::size_t bytes)
+	{
+		const auto say = [&] {
+			auto *page = reinterpret_cast<perf_event_mmap_page *>(place(mapping, false));
 
 			return touching([&] {
 				page->aux_offset = sizes[0][mapping];
 				page->aux_size = bytes;
 			});
 		};
-		if (!say(place(mapping, false)))
+		if (!say())
 			return 0;
-		std::byte *second = place(mapping, false) + second_place;
 		const std::size_t length = sizes[0][mapping];
-		if (!length ||
-			::mmap(second, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		if (!length || ::mprotect(place(mapping, false), length, PROT_READ | PROT_WRITE))
 			return EFAULT;
-		const int error = say(second);
-		::munmap(second, length);
+		const int error = say();
+		::mprotect(place(mapping, false), length, PROT_READ);
 		return error;
 	}
 
@@ -709,12 +745,13 @@ private:
 			if (!known || known->redirected)
 				return avoided;
 		}
-		if (const int error = place_aux(mapping, fd, bytes))
+		if (const int error = place_aux(mapping, bytes))
 			return error;
 		if (::mmap(place(mapping, true), bytes, access, MAP_SHARED | MAP_FIXED, fd,
 			    static_cast<off_t>(sizes[0][mapping].load())) == MAP_FAILED)
 			return errno;
 		sizes[1][mapping] = bytes;
+		note_mapping(fd, true);
 		return 0;
 	}
 
@@ -910,11 +947,10 @@ thread_local bool Player::is_thread = false;
 
 } // namespace
 
-void play(const Program &program, const Machine &machine, Tally &tally, bool echo)
+void play(const Program &program, const Machine &machine, Tally &tally, uid_t user, bool echo)
 {
 	catch_signals();
-	if (!program.root &&
-		(::setgroups(0, nullptr) || ::setresgid(nobody, nobody, nobody) || ::setresuid(nobody, nobody, nobody)))
+	if (!become(user, program.root))
 		::_exit(2);
 	::prctl(PR_SET_DUMPABLE, 1);
 	::prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -6,6 +6,8 @@
 #ifndef AUXPMU_FUZZ_PLAY_H
 #define AUXPMU_FUZZ_PLAY_H
 
+#include <sys/types.h>
+
 #include "machine.h"
 #include "program.h"
 #include "tally.h"
@@ -13,8 +15,11 @@
 namespace auxpmu::fuzz
 {
 
-/* echo: each operation is told of before it is begun. Does not return. */
-[[noreturn]] void play(const Program &program, const Machine &machine, Tally &tally, bool echo);
+/*
+ * echo: each operation is told of before it is begun.  Does not return.  user: whose memory it takes; with all capabilities if
+ * the program is root's, with none else.
+ */
+[[noreturn]] void play(const Program &program, const Machine &machine, Tally &tally, uid_t user, bool echo);
 
 /* What a process executes that a program's actor has become. */
 int play_executed();

@@ -22,6 +22,7 @@ struct KnownEvent {
 	std::atomic<std::uint64_t> id;
 	std::atomic<bool> inherits;
 	std::atomic<bool> redirected;
+	std::atomic<bool> mapped[2]; /* ring and area: ever */
 };
 
 class Tally
@@ -45,6 +46,8 @@ public:
 	/* Thread numbers of the actors, in the namespace of the first; 0: not there. */
 	std::array<std::atomic<pid_t>, nr_actors> threads;
 	std::atomic<std::uint32_t> begun; /* the operation that the first actor is at */
+	/* Has a ring been mapped twice, which the kernel has the user pay twice, and gives back once? */
+	std::atomic<bool> paid_twice;
 
 	/* To be held by whoever redirects, or maps what may have been redirected.  Survives an owner who is killed. */
 	void lock();
