@@ -111,6 +111,10 @@ soak: ## long runs in guests: KERNEL=
 bench: ## measurements in guests: KERNEL=
 	@$(VM)/check --only guest-bench $(KERNEL)
 
+fuzz: $(if $(KERNEL),modules,need-kernel) ## operations on AUX PMUs from seeds, in a guest: KERNEL= SEED=1 MINUTES=10; CONTROL=1 without auxpmu; TRIES= to shorten what a guest dies of
+	@$(VM)/programs
+	@$(VM)/lab run -l check -e "CONTROL=$(CONTROL)" -e "TRIES=$(TRIES)" -- selftests/fuzz/run "$(KERNEL)" "$(or $(SEED),1)" "$(or $(MINUTES),10)"
+
 planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
@@ -132,4 +136,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo check soak bench planted vm need-kernel lab lab-refresh help
+	demo check soak bench fuzz planted vm need-kernel lab lab-refresh help

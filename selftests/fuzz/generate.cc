@@ -48,6 +48,7 @@ public:
 	{
 		program.root = below(2);
 		program.paranoid = static_cast<int>(below(4)) - 1;
+		of_cpus = one_in(3);
 		actors[0] = true;
 		while (program.operations.size() < count) {
 			/* Who wants to get far does not begin anew each time. */
@@ -168,7 +169,20 @@ private:
 		constexpr Type others[] = {Type::clock, Type::task_clock, Type::switches, Type::faults, Type::dummy,
 			Type::syscall, Type::cycles, Type::breakpoint, Type::other};
 
-		return one_in(2) ? aux_type() : static_cast<std::uint64_t>(of(others));
+		if (one_in(2))
+			return aux_type();
+		const Type type = of(others);
+		/* nobody may not look at a tracepoint, and a guest has no counters */
+		if ((type == Type::syscall && !program.root) || type == Type::cycles)
+			return static_cast<std::uint64_t>(one_in(4) ? type : Type::dummy);
+		return static_cast<std::uint64_t>(type);
+	}
+
+	/* May it open events for everybody?  Tried all the same, now and then. */
+	bool sees_all()
+	{
+		/* A PMU has events of tasks or of CPUs at a time, so a program has mostly one sort. */
+		return one_in(10) || (of_cpus && (program.root || program.paranoid < 1));
 	}
 
 	std::uint64_t synth_config()
@@ -243,7 +257,7 @@ private:
 		a[arg::flags] = event_flags(aux);
 		a[arg::wakeup] = one_in(4) ? below(8192) : 0;
 		a[arg::watermark] = aux ? of(watermarks) : 0;
-		a[arg::who] = one_in(4) ? 2 : one_in(3) ? 1 : program.root && one_in(8) ? 3 : 0;
+		a[arg::who] = one_in(2) && sees_all() ? 2 : one_in(3) ? 1 : program.root && one_in(8) ? 3 : 0;
 		a[arg::whom] = a[arg::who] == 1 ? alive() : below(nr_groups);
 		a[arg::cpu] = a[arg::who] >= 2 || (a[arg::flags] & bit(flag::inherit)) ? 1 + below(2) : below(3);
 		if (one_in(60))
@@ -439,7 +453,7 @@ private:
 	void scene_trace()
 	{
 		const auto event = below(nr_events), mapping = below(nr_mappings);
-		const bool inherit = one_in(4), everybody = one_in(3);
+		const bool inherit = one_in(4), everybody = sees_all();
 		const auto cpu = inherit || everybody ? 1 + below(2) : below(3);
 
 		add(Kind::open, tracing(event, everybody ? 2 : 0, cpu, inherit && !everybody));
@@ -493,9 +507,11 @@ private:
 		const auto mapping = below(nr_mappings);
 		const auto count = 2 + below(3);
 		const auto cpu = 1 + below(2);
+		/* A PMU has either sort at a time. */
+		const bool everybody = sees_all();
 
 		for (unsigned n = 0; n < count; n++) {
-			auto a = tracing((first + n) % nr_events, 2 * below(2), cpu, false);
+			auto a = tracing((first + n) % nr_events, everybody ? 2 : 0, cpu, false);
 
 			if (n && one_in(3)) {
 				a[arg::type] = static_cast<std::uint64_t>(Type::dummy);
@@ -527,8 +543,24 @@ private:
 			add(Kind::revoke, {model});
 	}
 
+	/* An event lives as long as it is open or mapped, and keeps others from its PMU. */
+	void clear()
+	{
+		for (std::uint64_t n = 0; n < nr_mappings; n++)
+			if (mappings[n].data) {
+				add(Kind::unmap, {n, one_in(2)});
+				add(Kind::unmap, {n, 1});
+				add(Kind::unmap, {n, 0});
+			}
+		for (std::uint64_t n = 0; n < nr_events; n++)
+			if (events[n].open && is_aux(events[n].type))
+				add(Kind::close, {n});
+	}
+
 	void scene()
 	{
+		if (!one_in(3))
+			clear();
 		switch (below(program.root ? 8 : 7)) {
 		case 0:
 		case 1:
@@ -558,6 +590,7 @@ private:
 	};
 	Program program;
 	std::uint64_t state;
+	bool of_cpus = false;
 	std::array<KnownEvent, nr_events> events{};
 	std::array<KnownMapping, nr_mappings> mappings{};
 	std::array<bool, nr_actors> actors{};

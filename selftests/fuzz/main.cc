@@ -65,6 +65,7 @@ struct Options {
 struct Sums {
 	std::uint64_t tried[nr_kinds] = {}, done[nr_kinds] = {}, skipped = 0, avoided = 0;
 	std::map<std::string, std::uint64_t> reached;
+	std::map<int, std::uint64_t> errors[nr_kinds];
 	std::uint64_t programs = 0, operations = 0, asked = 0; /* asked: of memory */
 
 	void add(Tally &tally)
@@ -77,6 +78,9 @@ struct Sums {
 			skipped += one.skipped;
 			avoided += one.avoided;
 			operations += one.tried;
+			for (int error = 0; error < nr_errors; error++)
+				if (one.errors[static_cast<unsigned>(error)])
+					errors[n][error] += one.errors[static_cast<unsigned>(error)];
 		}
 	}
 	void add(const Sums &other)
@@ -84,6 +88,8 @@ struct Sums {
 		for (unsigned n = 0; n < nr_kinds; n++) {
 			tried[n] += other.tried[n];
 			done[n] += other.done[n];
+			for (const auto &[error, count] : other.errors[n])
+				errors[n][error] += count;
 		}
 		skipped += other.skipped;
 		avoided += other.avoided;
@@ -262,12 +268,24 @@ void table(const Sums &sums)
 		static_cast<unsigned long long>(sums.programs), static_cast<unsigned long long>(sums.asked),
 		static_cast<unsigned long long>(sums.operations), static_cast<unsigned long long>(sums.skipped),
 		static_cast<unsigned long long>(sums.avoided));
-	for (unsigned n = 0; n < nr_kinds; n++)
-		if (sums.tried[n])
-			std::printf("#   %-14s %8llu of %8llu succeeded, %3llu %%\n",
-				grammar(static_cast<Kind>(n)).name, static_cast<unsigned long long>(sums.done[n]),
-				static_cast<unsigned long long>(sums.tried[n]),
-				static_cast<unsigned long long>(100 * sums.done[n] / sums.tried[n]));
+	for (unsigned n = 0; n < nr_kinds; n++) {
+		if (!sums.tried[n])
+			continue;
+		std::printf("#   %-14s %8llu of %8llu succeeded, %3llu %%", grammar(static_cast<Kind>(n)).name,
+			static_cast<unsigned long long>(sums.done[n]), static_cast<unsigned long long>(sums.tried[n]),
+			static_cast<unsigned long long>(100 * sums.done[n] / sums.tried[n]));
+		/* The reasons that were given most often. */
+		auto errors = sums.errors[n];
+		for (unsigned shown = 0; shown < 4 && !errors.empty(); shown++) {
+			const auto most = std::max_element(errors.begin(), errors.end(),
+				[](const auto &a, const auto &b) { return a.second < b.second; });
+
+			std::printf("; %s %llu", ::strerrorname_np(most->first),
+				static_cast<unsigned long long>(most->second));
+			errors.erase(most);
+		}
+		std::printf("\n");
+	}
 	for (const auto &[counter, value] : sums.reached)
 		std::printf("#   counted %s %llu\n", counter.c_str(), static_cast<unsigned long long>(value));
 }

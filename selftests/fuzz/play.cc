@@ -408,6 +408,8 @@ private:
 		counts.tried++;
 		if (!outcome)
 			counts.done++;
+		else
+			counts.errors[static_cast<unsigned>(outcome) % nr_errors]++;
 	}
 
 	int event(std::uint64_t n) const { return events[n % nr_events]; }

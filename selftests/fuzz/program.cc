@@ -44,12 +44,12 @@ std::array<Grammar, nr_kinds> make_grammars()
 					{"watermark", {}}, {"aux_sample", {}}, {"action", {}}, {"branches", {}},
 					{"who", whose}, {"whom", {}}, {"cpu", cpus}, {"leader", {}}, {"output", {}},
 					{"open_flags", {}}, {"spoil", {}}},
-				false, 30});
+				false, 25});
 	set(Kind::close, {"close", {{"event", {}}}, false, 30});
 	set(Kind::dup, {"dup", {{"event", {}}, {"to", {}}}});
-	set(Kind::map_data, {"map_data", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 30});
+	set(Kind::map_data, {"map_data", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 20});
 	set(Kind::map_aux,
-		{"map_aux", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 20, true});
+		{"map_aux", {{"mapping", {}}, {"event", {}}, {"pages", {}}, {"ring", rings}}, false, 15, true});
 	set(Kind::unmap, {"unmap", {{"mapping", {}}, {"aux", {}}}, false, 20});
 	set(Kind::unmap_part, {"unmap_part", {{"mapping", {}}, {"aux", {}}, {"from", {}}, {"pages", {}}}});
 	set(Kind::move, {"move", {{"mapping", {}}, {"to", {}}, {"aux", {}}, {"pages", {}}}});

@@ -17,6 +17,8 @@
 namespace auxpmu::fuzz
 {
 
+constexpr int nr_errors = 134;
+
 /* What the kernel would not tell of an event: how it was opened, and whether it was ever redirected. */
 struct KnownEvent {
 	std::atomic<std::uint64_t> id;
@@ -36,6 +38,7 @@ public:
 		std::atomic<std::uint32_t> tried, done;
 		/* Nobody was there to do it; it would have hit a bug of the kernel that is known. */
 		std::atomic<std::uint32_t> skipped, avoided;
+		std::array<std::atomic<std::uint32_t>, nr_errors> errors; /* by errno */
 	};
 	OfKind &of(Kind kind) { return kinds[static_cast<unsigned>(kind)]; }
 
