@@ -428,6 +428,8 @@ private:
 		case Kind::open:
 			return open(operation);
 		case Kind::close: {
+			if (needed(event(a[0])))
+				return avoided;
 			const int fd = events[a[0] % nr_events].exchange(-1);
 
 			return fd < 0 ? EBADF : result_of(::close(fd));
@@ -573,11 +575,23 @@ private:
 		return std::string(AUXPMU_DEBUGFS "/") + Machine::name_of(static_cast<Type>(type));
 	}
 
+	/* Whoever pauses or resumes an event that is closed has the kernel warn (docs/compatibility.md). */
+	bool needed(int fd)
+	{
+		const KnownEvent *known = fd < 0 ? nullptr : tally.find(id_of(fd));
+
+		return known && known->paused;
+	}
+
 	/* Takes the place of what was in the slot. */
 	int put(std::uint64_t slot, int fd)
 	{
 		if (fd < 0)
 			return errno;
+		if (needed(events[slot])) {
+			::close(fd);
+			return avoided;
+		}
 		const int old = events[slot].exchange(fd);
 		if (old >= 0)
 			::close(old);
@@ -678,6 +692,8 @@ private:
 		if (fd < 0)
 			return errno;
 		tally.remember(id_of(static_cast<int>(fd)), raw_inherits(raw), redirects);
+		if (KnownEvent *leader = leads && raw_acts(raw) ? tally.find(id_of(other)) : nullptr)
+			leader->paused = true;
 		return put(a[arg::event] % nr_events, static_cast<int>(fd));
 	}
 
@@ -688,6 +704,15 @@ private:
 
 		std::memcpy(&attr, raw, sizeof(attr));
 		return attr.inherit;
+	}
+
+	/* aux_action, which older headers have no name for. */
+	static bool raw_acts(const std::byte *raw)
+	{
+		std::uint32_t action;
+
+		std::memcpy(&action, raw + offsetof(perf_event_attr, aux_sample_size) + sizeof(action), sizeof(action));
+		return action & ~1u;
 	}
 
 	int map_data(std::uint64_t mapping, std::uint64_t from, std::uint64_t pages, std::uint64_t ring)

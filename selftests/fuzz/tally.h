@@ -25,6 +25,7 @@ struct KnownEvent {
 	std::atomic<bool> inherits;
 	std::atomic<bool> redirected;
 	std::atomic<bool> mapped[2]; /* ring and area: ever */
+	std::atomic<bool> paused;    /* is another event to pause or resume it? */
 };
 
 class Tally
