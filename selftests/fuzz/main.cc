@@ -4,7 +4,7 @@
  * whether the books are right.  Prints TAP, and for each program a line of what was tried and what was done.
  *
  *	auxpmu_fuzz [--seed N] [--programs N | --seconds N] [--ops N] [--control] [--echo] [--tries N]
- *	auxpmu_fuzz --replay FILE [--times N]              one program, of that text
+ *	auxpmu_fuzz --replay FILE [--times N] [--hasty]    one program, of that text
  *	auxpmu_fuzz --print [--seed N] [--ops N]           its text; takes no kernel
  *	auxpmu_fuzz --shrink FILE --with COMMAND           a shorter one that COMMAND FILE fails for; neither
  */
@@ -56,6 +56,7 @@ struct Options {
 	std::uint64_t times = 1;
 	int patience = 60; /* seconds that a program may take */
 	bool control = false;
+	bool hasty = false; /* what failed before is not waited for that long again */
 	bool echo = false;
 	bool print = false;
 	std::string replay, shrink, with;
@@ -149,6 +150,8 @@ public:
 	{
 		/* What a program's processes leave behind is ours to end. */
 		::prctl(PR_SET_CHILD_SUBREAPER, 1);
+		if (options.hasty)
+			books.be_hasty();
 		(void)books.reached();
 	}
 
@@ -347,7 +350,12 @@ int fuzz_all(const Options &options)
 		failed.push_back(std::format("seed {}, {} operations:", seed, options.ops));
 		failed.insert(failed.end(), found.begin(), found.end());
 		say(failed);
-		shrink_here(runner, program, options);
+		/* A module that does not go any more cannot be loaded anew. */
+		try {
+			shrink_here(runner, program, options);
+		} catch (const std::exception &failure) {
+			std::printf("# it cannot be shortened here: %s\n", failure.what());
+		}
 		break;
 	}
 	table(all);
@@ -404,7 +412,7 @@ int usage()
 {
 	std::fprintf(stderr,
 		"auxpmu_fuzz: [--seed N] [--programs N | --seconds N] [--ops N] [--tries N] [--control] [--echo]\n"
-		"             --print | --replay FILE [--times N] | --shrink FILE --with COMMAND\n");
+		"             --print | --replay FILE [--times N] [--hasty] | --shrink FILE --with COMMAND\n");
 	return exit_usage;
 }
 
@@ -414,6 +422,10 @@ bool read_options(int argc, char **argv, Options &options)
 		const std::string_view word = argv[n];
 		const char *value = n + 1 < argc ? argv[n + 1] : nullptr;
 
+		if (word == "--hasty") {
+			options.hasty = true;
+			continue;
+		}
 		if (word == "--control" || word == "--echo" || word == "--print") {
 			(word == "--control"       ? options.control
 				: word == "--echo" ? options.echo
