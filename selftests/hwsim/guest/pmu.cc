@@ -434,7 +434,7 @@ void try_events()
 		counts(n, branches | user | enable, turns);
 		counts(n, instructions | user, 0);
 		counts(n, instructions | enable, 0);
-		counts(n, instructions | user | enable | invert, 2 * turns);
+		counts(n, branches | user | enable | invert, turns);
 		/* At most one in a cycle, and each alone: whichever cycles they are. */
 		counts(n, instructions | user | enable | mask_1, 2 * turns);
 		counts(n, instructions | user | enable | mask_2, 0);
