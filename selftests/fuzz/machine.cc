@@ -142,12 +142,14 @@ void Machine::restore() const
 		return;
 	if (!loaded() && load_module())
 		throw std::runtime_error("auxpmu cannot be loaded any more");
+	/* First: one of them has a unit stay. */
+	for (const auto &unit : std::filesystem::directory_iterator(AUXPMU_DEBUGFS))
+		for (const auto &fault : std::filesystem::directory_iterator(unit.path() / "faults"))
+			set(fault.path().string(), "0");
 	for (unsigned n = 0; n < nr_models; n++) {
 		(void)write_small_file(model_folder(n) + "/live", "0");
 		::rmdir(model_folder(n).c_str());
 	}
-	for (const auto &fault : std::filesystem::directory_iterator(AUXPMU_DEBUGFS "/" AUXPMU_SYNTH_NAME "/faults"))
-		set(fault.path().string(), "0");
 }
 
 void Machine::reload() const
