@@ -194,14 +194,17 @@ Place Vcpu::state()
 /*
  * What the handler that is about to run has interrupted: delivery has pushed it, with an error code on top or without (SDM
  * volume 3, "64-Bit Mode Stack Frame"). The last block cannot say it: SYSRET and IRET leave for another level, and a pending
- * interrupt comes before the first block there.
+ * interrupt comes before the first block there. Of INT3 and its like QEMU says where they are, and they push what is behind them.
  */
-Place Vcpu::interrupted(std::uint64_t from)
+Place Vcpu::interrupted(std::uint64_t from, const Block *block)
 {
 	std::uint64_t frame[3] = {};
 	memory.read_linear(registers[Reg::rsp], std::span(reinterpret_cast<std::uint8_t *>(frame), sizeof frame));
+	const bool by_software =
+		block && block->kind == Branch::software_interrupt && !((block->address + block->last - from) & 0xfff);
+	const std::uint64_t pushed = from + (by_software ? block->sizes.back() : 0);
 	for (const unsigned rip : {0u, 1u})
-		if (frame[rip] == from)
+		if (frame[rip] == pushed)
 			return place(from, frame[rip + 1]);
 	counted.strange_frames++;
 	return place(from, registers[Reg::cs]);
@@ -283,13 +286,14 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		registers.set(Reg::rcx, faulting_rcx);
 	}
 	const bool finished = hot->position & Hot::finished;
+	const auto *block = reinterpret_cast<const Block *>(hot->position & ~Hot::finished);
 	hot->position = 0;
 	if (!tracker.active())
 		return;
 	counted.discontinuities++;
 	Place handler = state();
 	handler.pc = to;
-	tracker.discontinuity(interrupted(from), handler, finished);
+	tracker.discontinuity(interrupted(from, finished ? block : nullptr), handler, finished);
 	watch(handler.level);
 }
 

@@ -132,7 +132,7 @@ public:
 
 private:
 	Place place(std::uint64_t pc, std::uint64_t cs);
-	Place interrupted(std::uint64_t from);
+	Place interrupted(std::uint64_t from, const Block *block);
 	void put_return(std::uint64_t from, std::uint64_t to);
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
