@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A program, and what it executes, told by nothing that traces: by the trap flag. The kernel stops it behind each instruction, and
+ * where it then stands is written down. From steps_begin to steps_middle it does what a list of branches can tell of; behind that, to
+ * steps_end, it has signals, whose handlers no branch of the program leads to.
+ *
+ *   steps           the program
+ *   steps PREFIX    PREFIX.bts: what it executed from steps_begin to steps_middle; PREFIX.pt: to steps_end. Instructions that are repeated
+ *                   (REP) are there once. Prints how many, and how often a signal led it to a handler, or one led it back
+ */
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <vector>
+
+/* Marks, whose addresses a debugger finds by name. */
+#define MARK extern "C" [[gnu::noinline, gnu::noclone]] void
+MARK steps_begin()
+{
+	asm volatile("");
+}
+MARK steps_middle()
+{
+	asm volatile(" ");
+}
+MARK steps_end()
+{
+	asm volatile("  ");
+}
+
+namespace
+{
+
+// --- the program ---------------------------------------------------------------------------
+
+[[gnu::noinline]] unsigned fibonacci(unsigned n)
+{
+	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
+/* Deeper than the 64 calls of which processors know the returns. */
+[[gnu::noinline]] unsigned down(unsigned n)
+{
+	const unsigned below = n ? down(n - 1) : 1;
+	asm volatile("");
+	return below + n;
+}
+
+unsigned add(unsigned a, unsigned b)
+{
+	return a + b;
+}
+unsigned mix(unsigned a, unsigned b)
+{
+	return a * 31 ^ b;
+}
+[[gnu::noinline]] unsigned choose(unsigned a, unsigned b)
+{
+	switch (b % 7) {
+	case 0:
+		return mix(a, 3);
+	case 1:
+		return a ^ 0x55;
+	case 2:
+		return a << 1;
+	case 3:
+		return a >> 1;
+	case 4:
+		return a - b;
+	case 5:
+		return a / 3;
+	default:
+		return a * b;
+	}
+}
+unsigned (*volatile table[])(unsigned, unsigned) = {add, mix, choose};
+
+int order(const void *a, const void *b)
+{
+	return *static_cast<const int *>(a) - *static_cast<const int *>(b);
+}
+
+/* Calls that nobody returns from. */
+std::jmp_buf back;
+void jump_back()
+{
+	std::longjmp(back, 1);
+}
+void (*volatile jump)() = jump_back;
+[[gnu::noinline]] void leave_by_jump(unsigned depth)
+{
+	if (depth)
+		leave_by_jump(depth - 1);
+	else
+		jump();
+	asm volatile("");
+}
+
+/* Repeated instructions: many times, once, never, until something is found. */
+void repeat(unsigned n)
+{
+	char from[64] = {}, to[64];
+	void *source = from, *target = to;
+	unsigned long count = n;
+	asm volatile("rep movsb" : "+S"(source), "+D"(target), "+c"(count)::"memory");
+	count = n / 8, target = to;
+	asm volatile("rep stosq" : "+D"(target), "+c"(count) : "a"(1) : "memory");
+	count = sizeof to, target = to;
+	asm volatile("repne scasb" : "+D"(target), "+c"(count) : "a"(0) : "memory", "cc");
+	count = n, source = from, target = to;
+	asm volatile("repe cmpsb" : "+S"(source), "+D"(target), "+c"(count)::"memory", "cc");
+}
+
+/* Branches that compilers seldom make: to the next instruction, to their own block, by the count. */
+void odd_branches()
+{
+	unsigned long count = 5, pc;
+	asm volatile("1: loop 1b\n\t"
+		     "jrcxz 2f\n\t"
+		     "nop\n"
+		     "2: jmp 3f\n"
+		     "3: clc\n\t"
+		     "jnc 4f\n"
+		     "4: jc 5f\n"
+		     "5: lea -128(%%rsp), %%rsp\n\t"
+		     "call 6f\n"
+		     "6: pop %1\n\t"
+		     "push $0\n\t"
+		     "call 7f\n\t"
+		     "jmp 8f\n"
+		     "7: ret $8\n"
+		     "8: lea 9f(%%rip), %1\n\t"
+		     "push %1\n\t"
+		     "ret\n\t"
+		     "nop\n"
+		     "9: lea 128(%%rsp), %%rsp"
+		: "+c"(count), "=&r"(pc)::"memory", "cc");
+}
+
+/* Each page is a fault, after which the same instruction goes on. */
+void touch_pages()
+{
+	constexpr std::size_t size = 16 << 12;
+	void *at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		_exit(1);
+	for (std::size_t i = 0; i < size; i += 1 << 12)
+		static_cast<volatile char *>(at)[i] = 1;
+	munmap(at, size);
+}
+
+void plain_work()
+{
+	unsigned value = 1;
+	int numbers[32];
+	for (int i = 0; i < 32; i++)
+		numbers[i] = i * 7919 % 101;
+	for (unsigned i = 0; i < 60; i++)
+		value = table[i % 3](value, i);
+	value += down(150) + fibonacci(8);
+	std::qsort(numbers, 32, sizeof numbers[0], order);
+	for (unsigned i = 0; i < 8; i++) {
+		if (!setjmp(back))
+			leave_by_jump(i);
+		repeat(i * 7);
+		getppid();
+	}
+	odd_branches();
+	touch_pages();
+	char text[64];
+	std::snprintf(text, sizeof text, "%u %s %d", numbers[3], "words", numbers[5]);
+	table[0](value, static_cast<unsigned>(std::strlen(text)));
+}
+
+volatile std::sig_atomic_t seen;
+void count(int)
+{
+	seen = seen + 1;
+	if (seen == 2)
+		std::raise(SIGUSR2);
+}
+/* Goes on behind the access, which is two bytes long. */
+void step_over(int, siginfo_t *, void *context)
+{
+	static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+sigjmp_buf out;
+void jump_out(int)
+{
+	siglongjmp(out, 1);
+}
+
+void handle(int signal, void (*handler)(int))
+{
+	struct sigaction action = {};
+	action.sa_handler = handler;
+	sigaction(signal, &action, nullptr);
+}
+
+/* One that is raised, one within its handler, faults whose handlers go on elsewhere, one that nobody returns from. */
+void work_with_signals()
+{
+	struct sigaction action = {};
+	action.sa_sigaction = step_over;
+	action.sa_flags = SA_SIGINFO;
+	sigaction(SIGSEGV, &action, nullptr);
+	handle(SIGUSR1, count);
+	handle(SIGUSR2, count);
+	handle(SIGFPE, jump_out);
+	for (int i = 0; i < 3; i++) {
+		std::raise(SIGUSR1);
+		fibonacci(4);
+		asm volatile("movb (%%rax), %%al" : : "a"(8) : "memory");
+		if (!sigsetjmp(out, 1))
+			asm volatile("divl %%ecx" : : "a"(1), "d"(0), "c"(0) : "cc");
+	}
+}
+
+int work()
+{
+	steps_begin();
+	plain_work();
+	steps_middle();
+	work_with_signals();
+	steps_end();
+	return seen == 4 ? 0 : 1;
+}
+
+// --- what it does, step by step --------------------------------------------------------------
+
+[[noreturn]] void give_up(const char *what)
+{
+	std::perror(what);
+	std::exit(1);
+}
+
+class Stepped
+{
+public:
+	explicit Stepped(char *program)
+	{
+		child = fork();
+		if (!child) {
+			ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+			execl(program, program, nullptr);
+			_exit(127);
+		}
+		wait();
+	}
+	/* Whether it is there still; what signal it is to be given is kept for the next step. */
+	bool step()
+	{
+		if (ptrace(PTRACE_SINGLESTEP, child, nullptr, signal))
+			give_up("PTRACE_SINGLESTEP");
+		return wait();
+	}
+	void run_to(void (*mark)())
+	{
+		const auto at = reinterpret_cast<unsigned long>(mark);
+		const long there = word(at);
+		ptrace(PTRACE_POKETEXT, child, at, (there & ~0xffl) | 0xcc);
+		if (ptrace(PTRACE_CONT, child, nullptr, 0) || !wait() || pc() != at + 1)
+			give_up("the program does not come to its mark");
+		ptrace(PTRACE_POKETEXT, child, at, there);
+		registers.rip = at;
+		ptrace(PTRACE_SETREGS, child, nullptr, &registers);
+	}
+	unsigned long pc() const { return registers.rip; }
+	/* Stands at an instruction with a REP prefix; at a system call that goes back from a signal's handler. */
+	bool at_repeat() const { return (word(pc()) & 0xff) == 0xf2 || (word(pc()) & 0xff) == 0xf3; }
+	bool at_return() const { return registers.rax == SYS_rt_sigreturn && (word(pc()) & 0xffff) == 0x050f; }
+	bool at_signal() const { return signal; }
+	void go_on()
+	{
+		ptrace(PTRACE_CONT, child, nullptr, signal);
+		wait();
+	}
+	bool ended_well() const { return WIFEXITED(status) && !WEXITSTATUS(status); }
+
+private:
+	bool wait()
+	{
+		if (waitpid(child, &status, 0) != child)
+			give_up("waitpid");
+		const int stopped_by = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
+		signal = stopped_by == SIGTRAP ? 0 : stopped_by;
+		return stopped_by && !ptrace(PTRACE_GETREGS, child, nullptr, &registers);
+	}
+	long word(unsigned long at) const { return ptrace(PTRACE_PEEKTEXT, child, at, nullptr); }
+
+	pid_t child = 0;
+	int status = 0;
+	int signal = 0;
+	user_regs_struct registers{};
+};
+
+void write(const std::string &path, const std::vector<unsigned long> &pcs, std::size_t n)
+{
+	std::FILE *file = std::fopen(path.c_str(), "w");
+	if (!file)
+		give_up(path.c_str());
+	for (std::size_t i = 0; i < n; i++)
+		std::fprintf(file, "%lx\n", pcs[i]);
+	if (std::fclose(file))
+		give_up(path.c_str());
+}
+
+int tell(char *program, const std::string &prefix)
+{
+	const auto middle = reinterpret_cast<unsigned long>(steps_middle),
+		   end = reinterpret_cast<unsigned long>(steps_end);
+	std::vector<unsigned long> pcs;
+	std::size_t to_middle = 0, led = 0;
+	Stepped stepped(program);
+	stepped.run_to(steps_begin);
+	for (unsigned long pc; (pc = stepped.pc()) != end;) {
+		if (pc == middle)
+			to_middle = pcs.size();
+		const bool again = !pcs.empty() && pcs.back() == pc;
+		if (stepped.at_signal()) {
+			/* It comes before the instruction at which the program stands, if that is not what raised it. */
+			led++;
+			if (again)
+				pcs.pop_back();
+		} else if (!again || !stepped.at_repeat()) {
+			led += stepped.at_return();
+			pcs.push_back(pc);
+		}
+		if (!stepped.step())
+			give_up("the program has ended before its mark");
+	}
+	stepped.go_on();
+	if (!stepped.ended_well())
+		give_up("the program does not end well");
+	write(prefix + ".bts", pcs, to_middle);
+	write(prefix + ".pt", pcs, pcs.size());
+	std::printf("steps: %zu to the middle, %zu to the end, led by signals %zu times\n", to_middle, pcs.size(), led);
+	return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	return argc > 1 ? tell(argv[0], argv[1]) : work();
+}
