@@ -43,6 +43,8 @@ for setting in ("pagination off", "confirm off", "startup-with-shell off", "auto
     gdb.execute("set " + setting)
 for signal in ("SIGUSR1", "SIGUSR2", "SIGSEGV", "SIGFPE"):
     gdb.execute(f"handle {signal} nostop noprint pass", to_string=True)
+# Nothing of this hardware has errata to work around, and the decoder refuses a processor that it does not know.
+gdb.execute("set record btrace cpu none")
 for form in os.environ["FORMATS"].split():
     gdb.execute(f"set record btrace {form} buffer-size 1048576")
     record(form)
