@@ -393,6 +393,7 @@ TEST_CASE("An NMI that is somebody else's reads one register, and leaves the uni
 			came = interrupts("NMI") - nmis;
 			/* Where each region interrupts there is one at the end of a block of memory. */
 			if (const std::uint64_t own = statistics()["interrupts"]; own != turns) {
+				REQUIRE(each_region_interrupts());
 				turns = own;
 				nmis += came;
 				before = *Accesses::so_far();
