@@ -26,8 +26,6 @@ constexpr unsigned debugctl = 0x1d9, output_base = 0x560, output_mask = 0x561, r
 /* Of IA32_RTIT_CTL: output goes where tables say. */
 constexpr std::uint64_t topa_bit = 1 << 8;
 
-/* Of IA32_RTIT_STATUS: it does not trace on. */
-
 /* IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA of one CPU. */
 struct Registers {
 	static constexpr std::array<unsigned, 11> numbers = {debugctl, output_base, output_mask, rtit_ctl, rtit_status,

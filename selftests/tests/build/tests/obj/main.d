@@ -1,1 +1,0 @@
-build/tests/obj/main.o: main.cc report.h tasks.h
