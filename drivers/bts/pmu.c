@@ -104,7 +104,7 @@ static const struct auxpmu_claim claim = {
 	.take = bts_unit_take,
 	.give = bts_unit_give,
 	.kill = bts_unit_kill,
-	.crash = "cpu_emergency_stop_pt",
+	.crash = INTEL_CRASH,
 };
 
 static const struct attribute_group *groups[] = {

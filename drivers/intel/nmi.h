@@ -17,6 +17,12 @@ static const char *const intel_nmi_kernels[] __maybe_unused = {
 	"cpu", "cpu_core", "cpu_atom", NULL
 };
 
+/*
+ * Each CPU calls it when the kernel crashes into another one, in NMI but for the one that crashes:
+ * it stops the kernel's own driver of Intel PT.
+ */
+#define INTEL_CRASH	"cpu_emergency_stop_pt"
+
 struct intel_nmi {
 	struct nmiaction first;
 	struct nmiaction second;

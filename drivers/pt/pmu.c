@@ -95,7 +95,7 @@ static const struct auxpmu_claim claim = {
 	.take = pt_unit_take,
 	.give = pt_unit_give,
 	.kill = pt_unit_kill,
-	.crash = "cpu_emergency_stop_pt",
+	.crash = INTEL_CRASH,
 };
 
 static const struct attribute_group *groups[] = {
