@@ -6,8 +6,8 @@
 #define HWSIM_BASE_MEMORY_H
 
 #include <cstdint>
-#include <cstring>
 #include <span>
+#include <type_traits>
 
 namespace hwsim
 {
@@ -25,22 +25,34 @@ public:
 	template <class T>
 	bool load(std::uint64_t address, T &value)
 	{
-		std::uint8_t bytes[sizeof(T)];
-		if (!read(address, bytes))
-			return false;
-		std::memcpy(&value, bytes, sizeof(T));
-		return true;
+		return read(address, bytes_of(value));
 	}
 	template <class T>
 	bool store(std::uint64_t address, T value)
 	{
-		std::uint8_t bytes[sizeof(T)];
-		std::memcpy(bytes, &value, sizeof(T));
-		return write(address, bytes);
+		return write(address, bytes_of(value));
+	}
+	template <class T>
+	bool load_linear(std::uint64_t address, T &value)
+	{
+		return read_linear(address, bytes_of(value));
+	}
+	template <class T>
+	bool store_linear(std::uint64_t address, T value)
+	{
+		return write_linear(address, bytes_of(value));
 	}
 
 protected:
 	~GuestMemory() = default;
+
+private:
+	template <class T>
+	static std::span<std::uint8_t> bytes_of(T &value)
+	{
+		static_assert(std::is_trivially_copyable_v<T>);
+		return {reinterpret_cast<std::uint8_t *>(&value), sizeof(T)};
+	}
 };
 
 } // namespace hwsim

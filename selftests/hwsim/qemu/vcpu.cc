@@ -191,42 +191,44 @@ Place Vcpu::state()
 	return place(0, registers[Reg::cs]);
 }
 
+/* SDM volume 3, "64-Bit Mode Stack Frame": delivery has pushed where to return to, with an error code on top or without. */
+Vcpu::Frame Vcpu::frame()
+{
+	Frame words{};
+	memory.load_linear(registers[Reg::rsp], words);
+	return words;
+}
+
+std::optional<unsigned> Vcpu::find_return(const Frame &frame, std::uint64_t address)
+{
+	for (const unsigned rip : {0u, 1u})
+		if (frame[rip] == address)
+			return rip;
+	return {};
+}
+
 /*
- * What the handler that is about to run has interrupted: delivery has pushed it, with an error code on top or without (SDM
- * volume 3, "64-Bit Mode Stack Frame"). The last block cannot say it: SYSRET and IRET leave for another level, and a pending
- * interrupt comes before the first block there. Of INT3 and its like QEMU says where they are, and they push what is behind them.
+ * What the handler that is about to run has interrupted. The last block cannot say it: SYSRET and IRET leave for another level, and a
+ * pending interrupt comes before the first block there. Of INT3 and its like QEMU says where they are, and they push what is behind them.
  */
 Place Vcpu::interrupted(std::uint64_t from, const Block *block)
 {
-	std::uint64_t frame[3] = {};
-	memory.read_linear(registers[Reg::rsp], std::span(reinterpret_cast<std::uint8_t *>(frame), sizeof frame));
 	const bool by_software =
 		block && block->kind == Branch::software_interrupt && !((block->address + block->last - from) & 0xfff);
-	const std::uint64_t pushed = from + (by_software ? block->sizes.back() : 0);
-	for (const unsigned rip : {0u, 1u})
-		if (frame[rip] == pushed)
-			return place(from, frame[rip + 1]);
+	const Frame words = frame();
+	if (const auto rip = find_return(words, from + (by_software ? block->sizes.back() : 0)))
+		return place(from, words[*rip + 1]);
 	counted.strange_frames++;
 	return place(from, registers[Reg::cs]);
 }
 
-/* In the frame that interrupted() reads: the handler is to return elsewhere. */
+/* The handler is to return elsewhere. */
 void Vcpu::put_return(std::uint64_t from, std::uint64_t to)
 {
-	const std::uint64_t frame = registers[Reg::rsp];
-	for (const unsigned rip : {0u, 1u}) {
-		std::uint64_t address = 0;
-		std::uint8_t bytes[sizeof address];
-		if (!memory.read_linear(frame + rip * sizeof address, bytes))
-			break;
-		std::memcpy(&address, bytes, sizeof address);
-		if (address != from)
-			continue;
-		std::memcpy(bytes, &to, sizeof to);
-		memory.write_linear(frame + rip * sizeof address, bytes);
-		return;
-	}
-	counted.strange_frames++;
+	if (const auto rip = find_return(frame(), from))
+		memory.store_linear(registers[Reg::rsp] + *rip * sizeof to, to);
+	else
+		counted.strange_frames++;
 }
 
 // --- the flow ---------------------------------------------------------------------------
@@ -286,7 +288,7 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		registers.set(Reg::rcx, faulting_rcx);
 	}
 	const bool finished = hot->position & Hot::finished;
-	const auto *block = reinterpret_cast<const Block *>(hot->position & ~Hot::finished);
+	const Block *block = hot->block();
 	hot->position = 0;
 	if (!tracker.active())
 		return;
@@ -302,7 +304,7 @@ void Vcpu::keep_block()
 	find_hot();
 	tracker.keep_block();
 	std::uint64_t &position = hot->position;
-	if (const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished); block && block != &kept) {
+	if (const Block *block = hot->block(); block && block != &kept) {
 		kept = *block;
 		position = reinterpret_cast<std::uint64_t>(&kept) | (position & Hot::finished);
 	}
@@ -408,7 +410,7 @@ void Vcpu::uncount(const Block &block, std::size_t from)
 void Vcpu::uncount_fault(std::uint64_t from)
 {
 	const std::uint64_t position = hot->position;
-	const auto *block = reinterpret_cast<const Block *>(position & ~Hot::finished);
+	const Block *block = hot->block();
 	if (!block)
 		return;
 	const std::uint64_t offset = (from - block->address) & 0xfff;

@@ -6,6 +6,7 @@
 #ifndef HWSIM_QEMU_VCPU_H
 #define HWSIM_QEMU_VCPU_H
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -40,6 +41,7 @@ struct Hot {
 	std::uint64_t position;
 
 	static constexpr std::uint64_t finished = 1;
+	const Block *block() const { return reinterpret_cast<const Block *>(position & ~finished); }
 	static constexpr unsigned instruction_shift = 24;
 	static constexpr std::uint64_t instruction = std::uint64_t{1} << instruction_shift;
 	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
@@ -132,6 +134,10 @@ public:
 
 private:
 	Place place(std::uint64_t pc, std::uint64_t cs);
+	/* The top of the stack when a handler is about to run, and which of its words is an address; or nothing. */
+	using Frame = std::array<std::uint64_t, 3>;
+	Frame frame();
+	static std::optional<unsigned> find_return(const Frame &frame, std::uint64_t address);
 	Place interrupted(std::uint64_t from, const Block *block);
 	void put_return(std::uint64_t from, std::uint64_t to);
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
@@ -219,9 +225,10 @@ private:
 	std::minstd_rand random{machine.seed * 64 + index};
 	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults, settings.rules,
 		machine.seed * 64 + index};
-	x86::Bts bts{memory, {.store = machine.hardware.bts,
-				     .counters = machine.hardware.pmu,
-				     .freezes = machine.hardware.pmu && machine.profile->pmu.freezes()},
+	x86::Bts bts{memory,
+		{.store = machine.hardware.bts,
+			.counters = machine.hardware.pmu,
+			.freezes = machine.hardware.pmu && machine.profile->pmu.freezes()},
 		settings.rules};
 	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};

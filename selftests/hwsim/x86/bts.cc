@@ -2,28 +2,9 @@
 #include "bts.h"
 
 #include <cstddef>
-#include <cstring>
 
 namespace hwsim::x86
 {
-
-template <class T>
-bool Bts::load(std::uint64_t address, T &value)
-{
-	std::uint8_t bytes[sizeof(T)];
-	if (!memory.read_linear(address, bytes))
-		return false;
-	std::memcpy(&value, bytes, sizeof(T));
-	return true;
-}
-
-template <class T>
-bool Bts::store(std::uint64_t address, const T &value)
-{
-	std::uint8_t bytes[sizeof(T)];
-	std::memcpy(bytes, &value, sizeof(T));
-	return memory.write_linear(address, bytes);
-}
 
 bool Bts::owns(std::uint32_t msr) const
 {
@@ -94,7 +75,7 @@ bool Bts::record(std::uint64_t from, std::uint64_t to)
 {
 	constexpr std::uint64_t predicted = 1 << 4;
 	Area now;
-	if (!load(area, now)) {
+	if (!memory.load_linear(area, now)) {
 		counts.unmapped++;
 		return false;
 	}
@@ -106,8 +87,8 @@ bool Bts::record(std::uint64_t from, std::uint64_t to)
 		}
 		now.index = now.base;
 	}
-	if (!store(now.index, Record{from, to, predicted}) ||
-		!store(area + offsetof(Area, index), now.index + sizeof(Record))) {
+	if (!memory.store_linear(now.index, Record{from, to, predicted}) ||
+		!memory.store_linear(area + offsetof(Area, index), now.index + sizeof(Record))) {
 		counts.unmapped++;
 		return false;
 	}

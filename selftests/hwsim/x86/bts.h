@@ -34,7 +34,9 @@ public:
 		bool freezes = true; /* counters, on a performance interrupt */
 	};
 
-	Bts(GuestMemory &to, const Parts &parts, const Rules &in_force = {}) : memory(to), has(parts), rules(in_force) {}
+	Bts(GuestMemory &to, const Parts &parts, const Rules &in_force = {}) : memory(to), has(parts), rules(in_force)
+	{
+	}
 	void set_rules(const Rules &now) { rules = now; }
 
 	void reset() { control = area = 0; }
@@ -82,11 +84,6 @@ private:
 		std::uint64_t to;
 		std::uint64_t flags;
 	};
-
-	template <class T>
-	bool load(std::uint64_t address, T &value);
-	template <class T>
-	bool store(std::uint64_t address, const T &value);
 
 	bool has_room(const Area &now) const;
 	std::uint64_t bits() const;

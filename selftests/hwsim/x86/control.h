@@ -34,8 +34,8 @@ class Control
 public:
 	static constexpr std::string_view no_log = "-";
 	/*
-	 * "fault NAME:NUMBER", 0 is off; "lenient RULE", "strict RULE"; "log NAME": truth and raw trace of what comes go to files of this name, or with no_log
-	 * nowhere; "lose ...", see Loss. False if it is none of these.
+	 * "fault NAME:NUMBER", 0 is off; "lenient RULE", "strict RULE"; "log NAME": truth and raw trace of what comes go to
+	 * files of this name, or with no_log nowhere; "lose ...", see Loss. False if it is none of these.
 	 */
 	bool command(std::string_view text);
 

@@ -8,6 +8,18 @@ namespace hwsim::x86
 namespace
 {
 
+/* As all of these have them; any thread in a core is counted up to version 4. */
+constexpr PmuCapabilities counters(std::uint8_t version, std::uint8_t general)
+{
+	return {.version = version,
+		.general = general,
+		.general_width = 48,
+		.fixed = 3,
+		.fixed_width = 48,
+		.full_width = true,
+		.any_thread_deprecated = version >= 5};
+}
+
 /* The masks of periods are those that the processors report; all allow 0, which KVM and the SDM want of an unused field. */
 constexpr Profile all[] = {
 	{
@@ -15,12 +27,7 @@ constexpr Profile all[] = {
 		.name = "broadwell",
 		.signature = 0x306d4,
 		.pt = {.cr3_filtering = true},
-		.pmu = {.version = 3,
-			.general = 4,
-			.general_width = 48,
-			.fixed = 3,
-			.fixed_width = 48,
-			.full_width = true},
+		.pmu = counters(3, 4),
 		.tsc_denominator = 0,
 		.tsc_numerator = 0,
 		.bus_ratio = 20,
@@ -39,12 +46,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x3fff,
 			.psb_periods = 0x003f},
-		.pmu = {.version = 4,
-			.general = 4,
-			.general_width = 48,
-			.fixed = 3,
-			.fixed_width = 48,
-			.full_width = true},
+		.pmu = counters(4, 4),
 		.tsc_denominator = 2,
 		.tsc_numerator = 250,
 		.bus_ratio = 30,
@@ -63,12 +65,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x0fff,
 			.psb_periods = 0x003f},
-		.pmu = {.version = 4,
-			.general = 4,
-			.general_width = 48,
-			.fixed = 3,
-			.fixed_width = 48,
-			.full_width = true},
+		.pmu = counters(4, 4),
 		.tsc_denominator = 3,
 		.tsc_numerator = 312,
 		.bus_ratio = 20,
@@ -88,13 +85,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x3fff,
 			.psb_periods = 0x003f},
-		.pmu = {.version = 5,
-			.general = 8,
-			.general_width = 48,
-			.fixed = 3,
-			.fixed_width = 48,
-			.full_width = true,
-			.any_thread_deprecated = true},
+		.pmu = counters(5, 8),
 		.tsc_denominator = 2,
 		.tsc_numerator = 104,
 		.bus_ratio = 20,
@@ -117,13 +108,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x3fff,
 			.psb_periods = 0x003f},
-		.pmu = {.version = 5,
-			.general = 6,
-			.general_width = 48,
-			.fixed = 3,
-			.fixed_width = 48,
-			.full_width = true,
-			.any_thread_deprecated = true},
+		.pmu = counters(5, 6),
 		.tsc_denominator = 2,
 		.tsc_numerator = 104,
 		.bus_ratio = 20,

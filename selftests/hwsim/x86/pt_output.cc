@@ -92,7 +92,7 @@ bool Output::read(std::uint64_t address, std::uint64_t &entry)
 		if (pages.size() == most_pages)
 			pages.erase(pages.begin());
 		at = pages.insert(pages.end(), {page, {}});
-		if (!memory.read(page, std::span(reinterpret_cast<std::uint8_t *>(at->entries.data()), 4096))) {
+		if (!memory.load(page, at->entries)) {
 			pages.pop_back();
 			return false;
 		}
