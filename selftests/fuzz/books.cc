@@ -118,11 +118,11 @@ std::vector<std::string> units()
 /* Of all that was ever traced. */
 std::string out_of_balance(const std::string &unit)
 {
-	const auto counted = Statistics::read(unit);
+	auto counted = Statistics::read(unit);
 
 	if (!counted)
 		return std::format("{}: {}", unit, counted.error().text);
-	const Statistics &all = *const_cast<Result<Statistics> &>(counted);
+	const Statistics &all = *counted;
 	if (all["produced"] + all["padded"] != all["committed"] + all["lost_unit"] + all["lost_space"])
 		return std::format("{}: produced and padded is not committed and lost: {}", unit, all.text());
 	if (all["begins"] != all["ends"])

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -364,15 +365,25 @@ int fuzz_all(const Options &options)
 	       verdict(2, "what matters succeeds often enough", failed.empty() ? blind(all, options.control) : failed);
 }
 
-int replay(const Options &options)
+/* Of a text; says on standard error why there is none. */
+std::optional<Program> read_program(const std::string &path)
 {
-	std::ifstream file(options.replay);
+	std::ifstream file(path);
 	auto program = parse(std::string(std::istreambuf_iterator<char>(file), {}));
 
 	if (!program) {
-		std::fprintf(stderr, "auxpmu_fuzz: %s: %s\n", options.replay.c_str(), program.error().text.c_str());
-		return exit_usage;
+		std::fprintf(stderr, "auxpmu_fuzz: %s: %s\n", path.c_str(), program.error().text.c_str());
+		return {};
 	}
+	return std::move(*program);
+}
+
+int replay(const Options &options)
+{
+	const auto program = read_program(options.replay);
+
+	if (!program)
+		return exit_usage;
 	Runner runner(options);
 	Sums sums;
 	std::vector<std::string> found;
@@ -386,14 +397,11 @@ int replay(const Options &options)
 /* With a command that says by its status whether a program fails: outside, where a guest can die of it. */
 int shrink_with(const Options &options)
 {
-	std::ifstream file(options.shrink);
-	auto program = parse(std::string(std::istreambuf_iterator<char>(file), {}));
+	const auto program = read_program(options.shrink);
 	const std::string candidate_file = options.shrink + ".candidate";
 
-	if (!program) {
-		std::fprintf(stderr, "auxpmu_fuzz: %s: %s\n", options.shrink.c_str(), program.error().text.c_str());
+	if (!program)
 		return exit_usage;
-	}
 	const auto shrunk = shrink(
 		*program,
 		[&](const Program &candidate) {
@@ -408,61 +416,25 @@ int shrink_with(const Options &options)
 	return exit_pass;
 }
 
-int usage()
+void declare(CLI::App &app, Options &options)
 {
-	std::fprintf(stderr,
-		"auxpmu_fuzz: [--seed N] [--programs N | --seconds N] [--ops N] [--tries N] [--control] [--echo]\n"
-		"             --print | --replay FILE [--times N] [--hasty] | --shrink FILE --with COMMAND\n");
-	return exit_usage;
-}
-
-bool read_options(int argc, char **argv, Options &options)
-{
-	for (int n = 1; n < argc; n++) {
-		const std::string_view word = argv[n];
-		const char *value = n + 1 < argc ? argv[n + 1] : nullptr;
-
-		if (word == "--hasty") {
-			options.hasty = true;
-			continue;
-		}
-		if (word == "--control" || word == "--echo" || word == "--print") {
-			(word == "--control"       ? options.control
-				: word == "--echo" ? options.echo
-						   : options.print) = true;
-			continue;
-		}
-		if (!value)
-			return false;
-		n++;
-		if (word == "--replay" || word == "--shrink" || word == "--with") {
-			(word == "--replay"          ? options.replay
-				: word == "--shrink" ? options.shrink
-						     : options.with) = value;
-			continue;
-		}
-		char *end;
-		const std::uint64_t number = std::strtoull(value, &end, 10);
-		if (*end || end == value)
-			return false;
-		if (word == "--seed")
-			options.seed = number;
-		else if (word == "--programs")
-			options.programs = number;
-		else if (word == "--seconds")
-			options.seconds = number;
-		else if (word == "--ops")
-			options.ops = number;
-		else if (word == "--tries")
-			options.tries = static_cast<unsigned>(number);
-		else if (word == "--times")
-			options.times = number;
-		else if (word == "--patience")
-			options.patience = static_cast<int>(number);
-		else
-			return false;
-	}
-	return options.shrink.empty() == options.with.empty();
+	app.add_option("--seed", options.seed, "of the first program");
+	app.add_option("--programs", options.programs, "so many of them");
+	app.add_option("--seconds", options.seconds, "or as many as begin in this time");
+	app.add_option("--ops", options.ops, "operations of each");
+	app.add_option("--tries", options.tries, "shorter ones of a program that failed");
+	app.add_option("--patience", options.patience, "seconds that a program may take");
+	app.add_flag("--control", options.control, "without auxpmu");
+	app.add_flag("--echo", options.echo, "say each operation before it is done");
+	app.add_flag("--print", options.print, "the program's text; takes no kernel");
+	app.add_option("--replay", options.replay, "the program of this text");
+	app.add_option("--times", options.times, "replay it so often");
+	app.add_flag("--hasty", options.hasty, "what failed before is not waited for that long again");
+	auto *shrink =
+		app.add_option("--shrink", options.shrink, "a text, of which a shorter one that fails is printed");
+	auto *with = app.add_option("--with", options.with, "the command that fails, or does not, for a text");
+	shrink->needs(with);
+	with->needs(shrink);
 }
 
 } // namespace
@@ -473,8 +445,13 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && std::string_view(argv[1]) == "--executed")
 		return play_executed();
-	if (!read_options(argc, argv, options))
-		return usage();
+	CLI::App app{"fuzzes what a user can do to AUX PMUs"};
+	declare(app, options);
+	try {
+		app.parse(argc, argv);
+	} catch (const CLI::ParseError &failure) {
+		return app.exit(failure) ? exit_usage : exit_pass;
+	}
 	try {
 		if (options.print) {
 			std::printf("%s", to_text(generate(options.seed, options.ops)).c_str());

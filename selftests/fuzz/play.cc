@@ -110,9 +110,7 @@ int result_of(long outcome)
 
 int write_to(const std::string &file, const std::string &text)
 {
-	UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-
-	return result_of(!fd ? -1 : ::write(fd.get(), text.data(), text.size()));
+	return write_small_file(file, text).error().code;
 }
 
 /* Another user, who can do all that root can, and who can have others execute what does, or one who can do nothing. */
