@@ -64,17 +64,15 @@ void Vcpu::reset()
 	take_over();
 }
 
-/* TraceEn may have changed. It does so in the kernel, so that no instruction of a program stands on both sides. */
-void Vcpu::count_traced(bool was_on)
+/* Whether programs are traced or their branches stored may have changed. Registers change in the kernel, so that no instruction of a program stands on both sides. */
+void Vcpu::note_duty()
 {
-	const bool on = pt.is_on(3);
-	if (on == was_on)
+	const bool now_traced = pt.is_on(3), now_stored = bts.watches(3);
+	if (now_traced == traced.is_on() && now_stored == stored.is_on())
 		return;
 	collect();
-	if (on)
-		traced_from = totals[1].instructions;
-	else
-		traced += totals[1].instructions - traced_from;
+	traced.set(now_traced, totals[1].instructions);
+	stored.set(now_stored, totals[1].instructions);
 }
 
 /* Somebody has given a command. */
@@ -96,6 +94,7 @@ void Vcpu::take_over()
 		perfmon.reset();
 		bts.reset();
 		stores_branches = false;
+		note_duty();
 		watch(0);
 	}
 	if (settings.losses != before.losses) {
@@ -111,13 +110,12 @@ void Vcpu::take_over()
 
 void Vcpu::lose()
 {
-	const bool was_on = pt.is_on(3);
 	to_lose = false;
 	pt.lose(settings.loss);
 	bts.lose(settings.loss);
 	perfmon.freeze_on_request(bts.freezes_counters());
 	stores_branches = false;
-	count_traced(was_on);
+	note_duty();
 	watch(0);
 	review_needs();
 }
@@ -610,6 +608,8 @@ void Vcpu::cpuid(const Site &site)
 		return command(site);
 	if (cpuid_leaf == x86::Accesses::cpuid_leaf)
 		return tell_accesses(site);
+	if (cpuid_leaf == x86::Duty::cpuid_leaf)
+		return tell_duty(site);
 	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
 }
 
@@ -638,6 +638,17 @@ void Vcpu::tell_accesses(const Site &site)
 	registers.set(Reg::rdx, static_cast<std::uint32_t>(pt.statistics().starts));
 	registers.set(Reg::rbx, x86::Accesses::signature);
 	skip(site);
+}
+
+void Vcpu::tell_duty(const Site &site)
+{
+	uncount(*site.block, site.index + 1);
+	collect();
+	registers.set(Reg::rax, static_cast<std::uint32_t>(traced.until(totals[1].instructions)));
+	registers.set(Reg::rcx, static_cast<std::uint32_t>(stored.until(totals[1].instructions)));
+	registers.set(Reg::rdx, 0);
+	registers.set(Reg::rbx, x86::Duty::signature);
+	jump_behind(site);
 }
 
 void Vcpu::after_cpuid()
@@ -702,13 +713,12 @@ void Vcpu::wrmsr(const Site &site)
 			return fault();
 		if (pt.switches_on(msr, value))
 			require(tracing_needs(), site);
-		const bool was_on = pt.is_on(3);
 		const std::uint64_t at = block_pc + site.offset;
 		/* In front of the mark of a loss, should there be no room for it. */
 		if (pt.enabled() && pt.switches_off(msr, value))
 			truth.write(at, 0);
 		pt.write(msr, value, at);
-		count_traced(was_on);
+		note_duty();
 		watch(0);
 		review_needs();
 	} else if (machine.hardware.pmu && x86::Perfmon::owns(msr)) {
@@ -731,6 +741,7 @@ void Vcpu::wrmsr(const Site &site)
 		bts.write(msr, value);
 		perfmon.freeze_on_request(bts.freezes_counters());
 		stores_branches = bts.watches(0) || bts.watches(3);
+		note_duty();
 		watch(0);
 		review_needs();
 	} else {
@@ -879,10 +890,10 @@ void Vcpu::finish()
 	if (machine.truth.empty() || !machine.hardware.pmu)
 		return;
 	if (std::FILE *file = std::fopen(log_path(machine.truth, ".counted").c_str(), "w")) {
-		std::fprintf(file, "%" PRIu64 "\n", traced);
+		std::fprintf(file, "%" PRIu64 "\n", traced.until(totals[1].instructions) - traced_before);
 		std::fclose(file);
 	}
-	traced = 0;
+	traced_before = traced.until(totals[1].instructions);
 	if (raw)
 		std::fflush(raw.get());
 }

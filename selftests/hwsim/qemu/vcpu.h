@@ -20,6 +20,7 @@
 #include "../x86/clock.h"
 #include "../x86/control.h"
 #include "../x86/cpuid.h"
+#include "../x86/duty.h"
 #include "../x86/local_apic.h"
 #include "../x86/operand.h"
 #include "../x86/perfmon.h"
@@ -155,6 +156,7 @@ private:
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
 	void filter_edge(std::uint64_t from, std::uint64_t to) override { truth.write(from, to); }
 	void lost() override { truth.write(loss, 0); }
+	void stopped() override { note_duty(); }
 
 	void find_hot() { hot = static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
 	static unsigned side(std::uint8_t level) { return level == 0 ? 0 : 1; }
@@ -196,12 +198,13 @@ private:
 	bool carry_out();
 	void command(const Site &site);
 	void tell_accesses(const Site &site);
+	void tell_duty(const Site &site);
 	void lidt(const Site &site);
 	void take_over();
 	void lose();
 	bool open_logs();
 	std::string log_path(const std::string &prefix, const char *kind) const;
-	void count_traced(bool was_on);
+	void note_duty();
 	void rdmsr(const Site &site);
 	void wrmsr(const Site &site);
 	void rdtsc(const Site &site);
@@ -255,8 +258,9 @@ private:
 	struct Totals {
 		std::uint64_t instructions = 0, branches = 0, cycles = 0, wakeups = 0;
 	} totals[2];
-	/* User instructions that the counters saw while programs were traced: of the present log, and when TraceEn was set. */
-	std::uint64_t traced = 0, traced_from = 0;
+	/* User instructions that the counters saw while programs were traced, and while their branches were stored; the first before this log. */
+	x86::WhileOn traced, stored;
+	std::uint64_t traced_before = 0;
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
 	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
 

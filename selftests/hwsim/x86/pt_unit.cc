@@ -161,6 +161,7 @@ void PtUnit::stop_tracing(std::uint64_t ip)
 		leave_filter(ip);
 	stream.trace_stop();
 	registers.status |= status::stopped;
+	processor.stopped();
 	flush();
 }
 
@@ -464,6 +465,7 @@ void PtUnit::flush()
 		counts.stops += result.stopped;
 		output_closed = true;
 		packet_en = false;
+		processor.stopped();
 		if (stream.drop_outcomes() || cut)
 			processor.lost();
 	} else if (cut) {

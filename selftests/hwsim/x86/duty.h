@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Duty: how much of the programs of a vCPU its trace units were on for, in instructions. Made by the vCPU of the virtual hardware, from its
+ * registers alone; asked by CPUID.
+ */
+#ifndef HWSIM_X86_DUTY_H
+#define HWSIM_X86_DUTY_H
+
+#include <cstdint>
+#include <optional>
+
+namespace hwsim::x86
+{
+
+/* Instructions that pass while something is on. */
+class WhileOn
+{
+public:
+	/* From here on it is, or is not; so many instructions have passed. */
+	void set(bool now_on, std::uint64_t instructions)
+	{
+		passed = until(instructions);
+		since = instructions;
+		on = now_on;
+	}
+	bool is_on() const { return on; }
+	std::uint64_t until(std::uint64_t instructions) const { return passed + (on ? instructions - since : 0); }
+
+private:
+	std::uint64_t passed = 0, since = 0;
+	bool on = false;
+};
+
+/* Instructions of programs on the vCPU that asks, since the machine was switched on, modulo 2^32. */
+struct Duty {
+	std::uint32_t traced; /* while IA32_RTIT_CTL had programs traced, and neither Error nor Stopped was set */
+	std::uint32_t stored; /* while IA32_DEBUGCTL had branches of programs stored */
+
+	/* CPUID with this in EAX, which then holds "traced", ECX "stored", and EBX the signature. */
+	static constexpr std::uint32_t cpuid_leaf = 0x4857'534b;
+	static constexpr std::uint32_t signature = 0x4953'5748;
+
+	/* In the guest; nothing on any other machine. */
+	static std::optional<Duty> so_far()
+	{
+		std::uint32_t a = cpuid_leaf, b = 0, c = 0, d = 0;
+
+		asm volatile("cpuid" : "+a"(a), "+b"(b), "+c"(c), "+d"(d));
+		if (b != signature)
+			return {};
+		return Duty{a, c};
+	}
+	Duty operator-(const Duty &before) const { return {traced - before.traced, stored - before.stored}; }
+};
+
+} // namespace hwsim::x86
+
+#endif
