@@ -44,6 +44,16 @@ inline std::vector<pt_packet> read_packets(std::span<const std::uint8_t> bytes)
 	}
 }
 
+/* A trace may have reserved values, too, which are none of the enumeration. */
+template <class Enumeration>
+unsigned number(const Enumeration &value)
+{
+	unsigned plain = 0;
+	static_assert(sizeof plain == sizeof value);
+	std::memcpy(&plain, &value, sizeof plain);
+	return plain;
+}
+
 /* SDM, "FUP/TIP IP Reconstruction". */
 class IpReader
 {

@@ -30,6 +30,69 @@ constexpr Place kernel(std::uint64_t pc)
 	return {pc, 0, mode_64};
 }
 
+/* A trace in words: addresses behind what has one, "off" for that of the WRMSR that ends it. PSB+ is one word. */
+inline std::string in_words(std::span<const std::uint8_t> trace)
+{
+	std::ostringstream text;
+	IpReader ip;
+	bool in_sync = false;
+	for (const pt_packet &packet : read_packets(trace)) {
+		const auto address = [&](const char *name) {
+			if (packet.payload.ip.ipc == pt_ipc_suppressed) {
+				text << name << " ";
+				return;
+			}
+			text << name << ":";
+			if (const std::uint64_t where = ip(packet.payload.ip); where == off)
+				text << "off ";
+			else
+				text << std::hex << where << " ";
+		};
+		if (packet.type == ppt_psb)
+			text << "PSB ", in_sync = true, ip.reset();
+		else if (packet.type == ppt_psbend)
+			in_sync = false;
+		else if (packet.type == ppt_fup)
+			address(in_sync ? "at" : "FUP");
+		else if (in_sync)
+			continue;
+		else if (packet.type == ppt_tip)
+			address("TIP");
+		else if (packet.type == ppt_tip_pge)
+			address("PGE");
+		else if (packet.type == ppt_tip_pgd)
+			address("PGD");
+		else if (packet.type == ppt_tnt_8 || packet.type == ppt_tnt_64)
+			for (unsigned bit = packet.payload.tnt.bit_size; bit--;)
+				text << (packet.payload.tnt.payload >> bit & 1 ? "T " : "N ");
+		else if (packet.type == ppt_mode)
+			text << (packet.payload.mode.bits.exec.csl ? "64" : "32")
+			     << (packet.payload.mode.bits.exec.iflag ? "i " : " ");
+		else if (packet.type == ppt_cfe)
+			text << (number(packet.payload.cfe.type) == pt_cfe_iret ? "IRET" : "INTR") << std::dec
+			     << int{packet.payload.cfe.vector} << (packet.payload.cfe.ip ? "+" : "") << " ";
+		else if (packet.type == ppt_evd)
+			text << "CR2:" << std::hex << packet.payload.evd.payload << " ";
+		else if (packet.type == ppt_pip)
+			text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
+		else if (packet.type == ppt_stop)
+			text << "STOP ";
+		else if (packet.type == ppt_tsc)
+			text << "TSC ";
+		else if (packet.type == ppt_tma)
+			text << "TMA ";
+		else if (packet.type == ppt_mtc)
+			text << "MTC ";
+		else if (packet.type == ppt_cbr)
+			text << "CBR ";
+		else if (packet.type == ppt_ovf)
+			text << "OVF ";
+		else if (packet.type == ppt_ptw)
+			text << "PTW:" << std::hex << packet.payload.ptw.payload << " ";
+	}
+	return text.str();
+}
+
 struct Machine final : Processor {
 	explicit Machine(
 		const Faults &faults = {}, const char *profile = "icelake", const Rules &rules = Rules::lenient())
@@ -69,69 +132,11 @@ struct Machine final : Processor {
 		block.sizes.assign(instructions, 2);
 		unit.straight(block, from.pc, from.pc + block.length);
 	}
-	/* The trace so far in words: addresses behind what has one, "off" for that of the WRMSR that ends it. PSB+ is one word. */
+	/* The trace so far. */
 	std::string said()
 	{
 		write(msr::ctl, 0);
-		const std::uint64_t end = unit.read(msr::output_mask_ptrs) >> 32;
-		std::ostringstream text;
-		IpReader ip;
-		bool in_sync = false;
-		for (const pt_packet &packet : read_packets({memory.bytes.data() + data, end})) {
-			const auto address = [&](const char *name) {
-				if (packet.payload.ip.ipc == pt_ipc_suppressed) {
-					text << name << " ";
-					return;
-				}
-				text << name << ":";
-				if (const std::uint64_t where = ip(packet.payload.ip); where == off)
-					text << "off ";
-				else
-					text << std::hex << where << " ";
-			};
-			if (packet.type == ppt_psb)
-				text << "PSB ", in_sync = true, ip.reset();
-			else if (packet.type == ppt_psbend)
-				in_sync = false;
-			else if (packet.type == ppt_fup)
-				address(in_sync ? "at" : "FUP");
-			else if (in_sync)
-				continue;
-			else if (packet.type == ppt_tip)
-				address("TIP");
-			else if (packet.type == ppt_tip_pge)
-				address("PGE");
-			else if (packet.type == ppt_tip_pgd)
-				address("PGD");
-			else if (packet.type == ppt_tnt_8 || packet.type == ppt_tnt_64)
-				for (unsigned bit = packet.payload.tnt.bit_size; bit--;)
-					text << (packet.payload.tnt.payload >> bit & 1 ? "T " : "N ");
-			else if (packet.type == ppt_mode)
-				text << (packet.payload.mode.bits.exec.csl ? "64" : "32")
-				     << (packet.payload.mode.bits.exec.iflag ? "i " : " ");
-			else if (packet.type == ppt_cfe)
-				text << (packet.payload.cfe.type == pt_cfe_iret ? "IRET" : "INTR") << std::dec
-				     << int{packet.payload.cfe.vector} << (packet.payload.cfe.ip ? "+" : "") << " ";
-			else if (packet.type == ppt_evd)
-				text << "CR2:" << std::hex << packet.payload.evd.payload << " ";
-			else if (packet.type == ppt_pip)
-				text << "PIP:" << std::hex << packet.payload.pip.cr3 << " ";
-			else if (packet.type == ppt_stop)
-				text << "STOP ";
-			else if (packet.type == ppt_tsc)
-				text << "TSC ";
-			else if (packet.type == ppt_tma)
-				text << "TMA ";
-			else if (packet.type == ppt_mtc)
-				text << "MTC ";
-			else if (packet.type == ppt_cbr)
-				text << "CBR ";
-			else if (packet.type == ppt_ovf)
-				text << "OVF ";
-			else if (packet.type == ppt_ptw)
-				text << "PTW:" << std::hex << packet.payload.ptw.payload << " ";
-		}
-		return text.str();
+		return in_words({memory.bytes.data() + data, unit.read(msr::output_mask_ptrs) >> 32});
 	}
 
 	FakeMemory memory{data + data_size};
