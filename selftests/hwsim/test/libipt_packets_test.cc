@@ -130,7 +130,8 @@ std::optional<Packet> written(const pt_packet &packet)
 		return control_flow_event(
 			static_cast<ControlFlowEvent>(number(payload.cfe.type)), payload.cfe.vector, payload.cfe.ip);
 	case ppt_evd:
-		return number(payload.evd.type) == pt_evd_cr2 ? std::optional(event_data(payload.evd.payload)) : std::nullopt;
+		return number(payload.evd.type) == pt_evd_cr2 ? std::optional(event_data(payload.evd.payload))
+							      : std::nullopt;
 	default:
 		return {};
 	}
@@ -192,8 +193,7 @@ public:
 	/* Is it of what a trace unit of ours does, and does the test say all that there is to know? */
 	bool possible() const
 	{
-		static const std::set<std::string> known = {
-			"[disabled]", "[enabled]", "[resumed]", "[interrupt]"};
+		static const std::set<std::string> known = {"[disabled]", "[enabled]", "[resumed]", "[interrupt]"};
 		static const std::array words = {"PGE:", "PGD", "TIP:", "FUP:", "T", "N"};
 		if (steps.empty() || theirs.empty())
 			return false;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * hwsim-transitions: which packets follow which in traces, against a table that says of each pair in whose traces it is, and why (selftests/hwsim/transitions).
+ *
+ *   hwsim-transitions TABLE ours|theirs FILE...
+ *
+ * FILEs are traces as bytes: ours, or theirs, which have nothing to do with us (libipt's own tests). Prints the pairs that the table has not for these; and those
+ * that it has for theirs, and that are not there. Exit status 0 if there are none of either. What tells of time may stand anywhere but in PSB+, and is left out, and so are PADs.
+ */
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "image.h"
+
+using namespace hwsim;
+
+namespace
+{
+
+using Pair = std::pair<std::string, std::string>;
+
+std::string name_of(const pt_packet &packet)
+{
+	static const std::map<int, std::string> names = {{ppt_psb, "PSB"}, {ppt_psbend, "PSBEND"}, {ppt_tsc, "TSC"},
+		{ppt_tma, "TMA"}, {ppt_cbr, "CBR"}, {ppt_mtc, "MTC"}, {ppt_cyc, "CYC"}, {ppt_pad, "PAD"},
+		{ppt_pip, "PIP"}, {ppt_fup, "FUP"}, {ppt_tip, "TIP"}, {ppt_tip_pge, "TIP.PGE"},
+		{ppt_tip_pgd, "TIP.PGD"}, {ppt_tnt_8, "TNT"}, {ppt_tnt_64, "TNT"}, {ppt_ovf, "OVF"},
+		{ppt_stop, "TraceStop"}, {ppt_ptw, "PTW"}, {ppt_cfe, "CFE"}, {ppt_evd, "EVD"}, {ppt_vmcs, "VMCS"},
+		{ppt_mnt, "MNT"}, {ppt_exstop, "EXSTOP"}, {ppt_mwait, "MWAIT"}, {ppt_pwre, "PWRE"}, {ppt_pwrx, "PWRX"}};
+	if (packet.type == ppt_mode)
+		return packet.payload.mode.leaf == pt_mol_tsx ? "MODE.TSX" : "MODE.Exec";
+	const auto found = names.find(packet.type);
+	return found == names.end() ? "other" : found->second;
+}
+
+/* Does a FUP belong to it? To MODE.Exec one does if it is not of the TIP behind it. */
+bool wants_ip(const pt_packet &packet)
+{
+	switch (packet.type) {
+	case ppt_ptw:
+		return packet.payload.ptw.ip;
+	case ppt_cfe:
+		return packet.payload.cfe.ip;
+	case ppt_exstop:
+		return packet.payload.exstop.ip;
+	case ppt_ovf:
+	case ppt_mode:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* In PSB+ time has its place. */
+bool of_time(const std::string &name, bool in_psb)
+{
+	static const std::set<std::string> of_time = {"TSC", "TMA", "CBR"}, anywhere = {"MTC", "CYC", "PAD"};
+	return anywhere.contains(name) || (!in_psb && of_time.contains(name));
+}
+
+/* Adds the pairs of a trace: from each PSB on, up to what libipt cannot read. Each with the first place it is at. */
+void collect(const std::string &path, std::map<Pair, std::string> &pairs)
+{
+	Bytes trace = read_file(path);
+	if (trace.empty())
+		return;
+	pt_config config;
+	pt_config_init(&config);
+	config.begin = trace.data();
+	config.end = trace.data() + trace.size();
+	const std::unique_ptr<pt_packet_decoder, void (*)(pt_packet_decoder *)> decoder(
+		pt_pkt_alloc_decoder(&config), pt_pkt_free_decoder);
+	while (pt_pkt_sync_forward(decoder.get()) >= 0) {
+		std::string last;
+		bool in_psb = false, says_where = false; /* the next FUP is of this packet */
+		for (pt_packet packet; pt_pkt_next(decoder.get(), &packet, sizeof packet) >= 0;) {
+			std::string name = name_of(packet);
+			in_psb = in_psb && name != "PSBEND" && name != "OVF";
+			if (of_time(name, in_psb))
+				continue;
+			if (name == "PSB")
+				in_psb = true;
+			else if (in_psb)
+				name = "+" + name;
+			else if (name == "FUP" && says_where)
+				name = "IP";
+			std::uint64_t offset = 0;
+			pt_pkt_get_offset(decoder.get(), &offset);
+			if (!last.empty())
+				pairs.try_emplace({last, name}, path + " before " + std::to_string(offset));
+			last = name;
+			says_where = wants_ip(packet) || (says_where && packet.type == ppt_mnt);
+		}
+	}
+}
+
+struct Table {
+	std::set<Pair> pairs;
+	std::set<std::string> absent; /* packets that only theirs have: nothing is said of their neighbours */
+
+	bool silent_of(const Pair &pair) const { return absent.contains(pair.first) || absent.contains(pair.second); }
+};
+
+/* The next field, without blanks around it. */
+std::string field(std::istringstream &line)
+{
+	std::string text;
+	std::getline(line, text, '|');
+	const auto from = text.find_first_not_of(" \t");
+	return from == text.npos ? "" : text.substr(from, text.find_last_not_of(" \t") - from + 1);
+}
+
+/* What it says of the traces of "whose". */
+Table read_table(const std::string &path, const std::string &whose)
+{
+	std::ifstream file(path);
+	Table table;
+	if (!file)
+		throw std::runtime_error("cannot read " + path);
+	for (std::string text; std::getline(file, text);) {
+		if (text.empty() || text.starts_with('#'))
+			continue;
+		std::istringstream line(text);
+		const std::string from = field(line), where = field(line), others = field(line);
+		if (field(line).empty())
+			throw std::runtime_error(path + ": no reason: " + text);
+		if (where != whose && where != "both")
+			continue;
+		std::istringstream names(others);
+		for (std::string to; names >> to;)
+			if (from == "absent")
+				table.absent.insert(to);
+			else
+				table.pairs.insert({from, to});
+	}
+	return table;
+}
+
+int run(int argc, char **argv)
+{
+	const std::string whose = argv[2];
+	const Table table = read_table(argv[1], whose);
+	std::map<Pair, std::string> pairs;
+	std::size_t wrong = 0;
+	const auto say = [&](const Pair &pair, const std::string &what) {
+		std::printf("%s, then %s: %s\n", pair.first.c_str(), pair.second.c_str(), what.c_str());
+		wrong++;
+	};
+	for (int i = 3; i < argc; i++)
+		collect(argv[i], pairs);
+	for (const auto &[pair, where] : pairs)
+		if (!table.pairs.contains(pair) && !table.silent_of(pair))
+			say(pair, "not in the table of " + whose + ": " + where);
+	for (const Pair &pair : table.pairs)
+		if (whose == "theirs" && !pairs.contains(pair))
+			say(pair, "in the table of theirs, and not there");
+	std::printf("%zu pairs of packets, %zu wrong\n", pairs.size(), wrong);
+	return wrong ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc < 4) {
+		std::fputs("usage: hwsim-transitions TABLE ours|theirs FILE...\n", stderr);
+		return 2;
+	}
+	try {
+		return run(argc, argv);
+	} catch (const std::exception &error) {
+		std::fprintf(stderr, "hwsim-transitions: %s\n", error.what());
+		return 2;
+	}
+}
