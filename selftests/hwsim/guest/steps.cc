@@ -15,13 +15,12 @@
 #include <cstring>
 #include <string>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
+
+#include "stepped.h"
 
 /* Marks, whose addresses a debugger finds by name. */
 #define MARK extern "C" [[gnu::noinline, gnu::noclone]] void
@@ -238,71 +237,27 @@ int work()
 
 // --- what it does, step by step --------------------------------------------------------------
 
-[[noreturn]] void give_up(const char *what)
+/* The program itself, from its beginning. */
+pid_t start(char *program)
 {
-	std::perror(what);
-	std::exit(1);
+	const pid_t child = fork();
+	if (!child) {
+		ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+		execl(program, program, nullptr);
+		_exit(127);
+	}
+	return child;
 }
-
-class Stepped
+/* Stands at an instruction with a REP prefix; at a system call that goes back from a signal's handler. */
+bool at_repeat(const Stepped &stepped)
 {
-public:
-	explicit Stepped(char *program)
-	{
-		child = fork();
-		if (!child) {
-			ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-			execl(program, program, nullptr);
-			_exit(127);
-		}
-		wait();
-	}
-	/* Whether it is there still; what signal it is to be given is kept for the next step. */
-	bool step()
-	{
-		if (ptrace(PTRACE_SINGLESTEP, child, nullptr, signal))
-			give_up("PTRACE_SINGLESTEP");
-		return wait();
-	}
-	void run_to(void (*mark)())
-	{
-		const auto at = reinterpret_cast<unsigned long>(mark);
-		const long there = word(at);
-		ptrace(PTRACE_POKETEXT, child, at, (there & ~0xffl) | 0xcc);
-		if (ptrace(PTRACE_CONT, child, nullptr, 0) || !wait() || pc() != at + 1)
-			give_up("the program does not come to its mark");
-		ptrace(PTRACE_POKETEXT, child, at, there);
-		registers.rip = at;
-		ptrace(PTRACE_SETREGS, child, nullptr, &registers);
-	}
-	unsigned long pc() const { return registers.rip; }
-	/* Stands at an instruction with a REP prefix; at a system call that goes back from a signal's handler. */
-	bool at_repeat() const { return (word(pc()) & 0xff) == 0xf2 || (word(pc()) & 0xff) == 0xf3; }
-	bool at_return() const { return registers.rax == SYS_rt_sigreturn && (word(pc()) & 0xffff) == 0x050f; }
-	bool at_signal() const { return signal; }
-	void go_on()
-	{
-		ptrace(PTRACE_CONT, child, nullptr, signal);
-		wait();
-	}
-	bool ended_well() const { return WIFEXITED(status) && !WEXITSTATUS(status); }
-
-private:
-	bool wait()
-	{
-		if (waitpid(child, &status, 0) != child)
-			give_up("waitpid");
-		const int stopped_by = WIFSTOPPED(status) ? WSTOPSIG(status) : 0;
-		signal = stopped_by == SIGTRAP ? 0 : stopped_by;
-		return stopped_by && !ptrace(PTRACE_GETREGS, child, nullptr, &registers);
-	}
-	long word(unsigned long at) const { return ptrace(PTRACE_PEEKTEXT, child, at, nullptr); }
-
-	pid_t child = 0;
-	int status = 0;
-	int signal = 0;
-	user_regs_struct registers{};
-};
+	const long here = stepped.word(stepped.pc()) & 0xff;
+	return here == 0xf2 || here == 0xf3;
+}
+bool at_return(const Stepped &stepped)
+{
+	return stepped.all_registers().rax == SYS_rt_sigreturn && (stepped.word(stepped.pc()) & 0xffff) == 0x050f;
+}
 
 void write(const std::string &path, const std::vector<unsigned long> &pcs, std::size_t n)
 {
@@ -321,8 +276,8 @@ int tell(char *program, const std::string &prefix)
 		   end = reinterpret_cast<unsigned long>(steps_end);
 	std::vector<unsigned long> pcs;
 	std::size_t to_middle = 0, led = 0;
-	Stepped stepped(program);
-	stepped.run_to(steps_begin);
+	Stepped stepped(start(program));
+	stepped.run_to(reinterpret_cast<unsigned long>(steps_begin));
 	for (unsigned long pc; (pc = stepped.pc()) != end;) {
 		if (pc == middle)
 			to_middle = pcs.size();
@@ -332,15 +287,15 @@ int tell(char *program, const std::string &prefix)
 			led++;
 			if (again)
 				pcs.pop_back();
-		} else if (!again || !stepped.at_repeat()) {
-			led += stepped.at_return();
+		} else if (!again || !at_repeat(stepped)) {
+			led += at_return(stepped);
 			pcs.push_back(pc);
 		}
 		if (!stepped.step())
 			give_up("the program has ended before its mark");
 	}
-	stepped.go_on();
-	if (!stepped.ended_well())
+	const int status = stepped.go_on();
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		give_up("the program does not end well");
 	write(prefix + ".bts", pcs, to_middle);
 	write(prefix + ".pt", pcs, pcs.size());

@@ -279,7 +279,7 @@ int run(char **words)
 {
 	const Known known = read_known(words);
 	Bytes trace = read_file(words[1]);
-	const Image image(pt_image_alloc(nullptr), pt_image_free);
+	const Image image = new_image();
 	load(image.get(), words[2]);
 	Verdict verdict;
 	Packets packets(known, verdict);

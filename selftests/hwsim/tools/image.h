@@ -27,6 +27,10 @@ inline Bytes read_file(const std::string &path)
 }
 
 using Image = std::unique_ptr<pt_image, void (*)(pt_image *)>;
+inline Image new_image()
+{
+	return {pt_image_alloc(nullptr), pt_image_free};
+}
 
 /* The code of a file that is loaded where its ELF headers say. */
 inline void load(pt_image *image, const std::string &path)

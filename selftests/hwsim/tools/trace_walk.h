@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * TraceWalk: libipt's walk along the code by a raw trace, instruction by instruction, told to whoever wants to know.
+ */
+#ifndef HWSIM_TOOLS_TRACE_WALK_H
+#define HWSIM_TOOLS_TRACE_WALK_H
+
+#include <cstdint>
+#include <intel-pt.h>
+#include <memory>
+#include <span>
+#include <stdexcept>
+
+namespace hwsim
+{
+
+/* Calls come in program order. */
+class WalkListener
+{
+public:
+	virtual void instruction(const pt_insn &instruction) = 0;
+	/* A branch, an interrupt, or the trace begins (from is 0) or ends. One that leads to the next instruction is told of if it always branches. */
+	virtual void branch(std::uint64_t from, std::uint64_t to) = 0;
+	/* The trace ends, for now, in front of the instruction there. */
+	virtual void left(std::uint64_t at) = 0;
+	/* What libipt says, at this byte, behind this instruction. The walk goes on at the next PSB. */
+	virtual void error(int status, std::uint64_t offset, std::uint64_t behind) = 0;
+
+protected:
+	~WalkListener() = default;
+};
+
+/* These may lead to the next instruction, and are branches all the same. */
+constexpr bool always_branches(pt_insn_class kind)
+{
+	switch (kind) {
+	case ptic_call:
+	case ptic_return:
+	case ptic_jump:
+	case ptic_far_call:
+	case ptic_far_return:
+	case ptic_far_jump:
+	case ptic_indirect:
+		return true;
+	default:
+		return false;
+	}
+}
+
+class TraceWalk
+{
+public:
+	TraceWalk(std::span<std::uint8_t> trace, pt_image *image, WalkListener &to)
+		: listener(to), decoder(nullptr, pt_insn_free_decoder)
+	{
+		pt_config config;
+		pt_config_init(&config);
+		config.begin = trace.data();
+		config.end = trace.data() + trace.size();
+		decoder.reset(pt_insn_alloc_decoder(&config));
+		if (!decoder || pt_insn_set_image(decoder.get(), image) < 0)
+			throw std::runtime_error("libipt: no decoder");
+	}
+
+	void run()
+	{
+		int status;
+		while ((status = pt_insn_sync_forward(decoder.get())) >= 0) {
+			status = walk(status);
+			if (status == -pte_eos)
+				break;
+			std::uint64_t offset = 0;
+			pt_insn_get_offset(decoder.get(), &offset);
+			listener.error(status, offset, last.ip);
+		}
+	}
+
+private:
+	/* From a PSB, which may have had events, to the end or to an error. */
+	int walk(int status)
+	{
+		flowing = false;
+		for (;;) {
+			while (status & pts_event_pending) {
+				pt_event event;
+				status = pt_insn_event(decoder.get(), &event, sizeof event);
+				if (status < 0)
+					return status;
+				tell(event);
+			}
+			if (status & pts_eos)
+				return -pte_eos;
+			pt_insn instruction;
+			status = pt_insn_next(decoder.get(), &instruction, sizeof instruction);
+			if (status < 0)
+				return status;
+			arrive(instruction.ip);
+			listener.instruction(instruction);
+			last = instruction;
+			flowing = true;
+		}
+	}
+	void tell(const pt_event &event)
+	{
+		/* PSB+ repeats where we are; nothing has happened. */
+		if (event.status_update)
+			return;
+		switch (event.type) {
+		case ptev_enabled:
+			listener.branch(0, event.variant.enabled.ip);
+			flowing = false;
+			break;
+		case ptev_disabled:
+			listener.branch(last.ip, event.ip_suppressed ? 0 : event.variant.disabled.ip);
+			flowing = false;
+			break;
+		case ptev_async_disabled:
+			arrive(event.variant.async_disabled.at);
+			listener.left(event.variant.async_disabled.at);
+			listener.branch(event.variant.async_disabled.at,
+				event.ip_suppressed ? 0 : event.variant.async_disabled.ip);
+			flowing = false;
+			break;
+		case ptev_async_branch:
+			arrive(event.variant.async_branch.from);
+			listener.branch(event.variant.async_branch.from, event.variant.async_branch.to);
+			flowing = false;
+			break;
+		case ptev_overflow:
+			flowing = false;
+			break;
+		default:
+			break;
+		}
+	}
+	/* At an instruction, or at an interrupt in front of it. A jump to the next instruction is a branch, too. */
+	void arrive(std::uint64_t ip)
+	{
+		if (flowing && (ip != last.ip + last.size || always_branches(last.iclass)))
+			listener.branch(last.ip, ip);
+	}
+
+	WalkListener &listener;
+	std::unique_ptr<pt_insn_decoder, void (*)(pt_insn_decoder *)> decoder;
+	pt_insn last{};
+	bool flowing = false; /* the next instruction follows the last one, or a branch led to it */
+};
+
+} // namespace hwsim
+
+#endif
