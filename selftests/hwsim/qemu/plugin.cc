@@ -70,9 +70,9 @@ void on_program_block(unsigned vcpu, void *data)
 	plugin.vcpus[vcpu]->log_block(*static_cast<const Block *>(data));
 }
 
-void on_reset(unsigned vcpu, void *)
+void on_reset_vector(unsigned vcpu, void *)
 {
-	plugin.vcpus[vcpu]->reset();
+	plugin.vcpus[vcpu]->at_reset_vector();
 }
 
 void on_idle(unsigned vcpu, void *)
@@ -209,7 +209,7 @@ void on_translation(qemu_plugin_tb *tb, void *)
 	/* SDM volume 3, "First Instruction Executed". */
 	constexpr std::uint64_t reset_vector = 0xffff'fff0;
 	if (qemu_plugin_tb_vaddr(tb) == reset_vector)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset, CB_NO_REGS, nullptr);
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_reset_vector, CB_R_REGS, nullptr);
 	const unsigned instrumentation = plugin.machine.instrumentation;
 	const std::vector<Decoded> &list = decode(tb);
 	const bool any_ours =

@@ -58,8 +58,11 @@ bool Vcpu::open_logs()
 	return machine.raw.empty() || raw;
 }
 
-void Vcpu::reset()
+/* After a reset there is no paging, and no page tables (SDM volume 3, "Processor State After Reset"); a program may come here, too. */
+void Vcpu::at_reset_vector()
 {
+	if (registers[Reg::cr3])
+		return;
 	machine.control->reset();
 	take_over();
 }
@@ -214,8 +217,10 @@ Place Vcpu::interrupted(std::uint64_t from, const Block *block)
 	const bool by_software =
 		block && block->kind == Branch::software_interrupt && !((block->address + block->last - from) & 0xfff);
 	const Frame words = frame();
-	if (const auto rip = find_return(words, from + (by_software ? block->sizes.back() : 0)))
-		return place(from, words[*rip + 1]);
+	/* INT n that the program may not is a fault, which pushes where it is. */
+	for (const std::uint64_t behind : {by_software ? block->sizes.back() : 0, 0})
+		if (const auto rip = find_return(words, from + behind))
+			return place(from, words[*rip + 1]);
 	counted.strange_frames++;
 	return place(from, registers[Reg::cs]);
 }

@@ -112,8 +112,8 @@ public:
 	/* All vCPUs are stopped, and blocks do other things from here on. */
 	void instrumentation_changed();
 
-	/* The first instruction of the machine, again: the other processors learn it when they next look. */
-	void reset();
+	/* The first instruction of the machine, if it is: the other processors learn it when they next look. */
+	void at_reset_vector();
 	/* Sleeps in HLT, where no cycles pass. */
 	void idle() { pass_time(); }
 	void resume()
