@@ -115,6 +115,11 @@ fuzz: $(if $(KERNEL),modules,need-kernel) ## operations on AUX PMUs from seeds, 
 	@$(VM)/programs
 	@$(VM)/lab run -l check -e "CONTROL=$(CONTROL)" -e "TRIES=$(TRIES)" -- selftests/fuzz/run "$(KERNEL)" "$(or $(SEED),1)" "$(or $(MINUTES),10)"
 
+fuzz-hwsim: $(if $(KERNEL),,need-kernel) ## random programs, traced by the virtual hardware and stepped: KERNEL= PROFILE=skylake SEED=1 MINUTES=10
+	@$(VM)/programs
+	@$(VM)/lab run -l check -e "SEED=$(or $(SEED),1)" -e "FUZZ=--seconds $$((60 * $(or $(MINUTES),10)))" -e "LIMIT=$$((900 + 120 * $(or $(MINUTES),10)))" \
+		-- selftests/hwsim/guest-check "$(KERNEL)" "$(or $(PROFILE),skylake)" pt,bts,pmu fuzz
+
 planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
@@ -136,4 +141,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo check soak bench fuzz planted vm need-kernel lab lab-refresh help
+	demo check soak bench fuzz fuzz-hwsim planted vm need-kernel lab lab-refresh help
