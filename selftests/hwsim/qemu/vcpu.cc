@@ -19,6 +19,8 @@ constexpr std::uint32_t msr_that_faults = 0x8fe;
 /* An address that is none, with five levels of page tables as with four: to go on there is a general protection fault. */
 constexpr std::uint64_t nowhere = std::uint64_t{1} << 63;
 constexpr std::uint64_t efer_lma = 1 << 10, cr4_pce = 1 << 8;
+/* A bit that CR4 does not have. */
+constexpr std::uint64_t cr4_that_faults = std::uint64_t{1} << 63;
 
 } // namespace
 
@@ -95,6 +97,7 @@ void Vcpu::take_over()
 	if (settings.resets != before.resets) {
 		pt.reset();
 		perfmon.reset();
+		vmx.reset();
 		bts.reset();
 		stores_branches = false;
 		note_duty();
@@ -281,14 +284,14 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 	if (from == to)
 		return;
 	if (refused) {
-		/* An interrupt may have come before the fault: then the handler returns to the RDPMC, which is refused again. */
+		/* An interrupt may have come before the fault: then the handler returns to the instruction, which is refused again. */
 		put_return(from, *refused);
 		from = *std::exchange(refused, {});
 	}
 	uncount_fault(from);
 	if (faulting) {
-		faulting = false;
-		registers.set(Reg::rcx, faulting_rcx);
+		registers.set(faulting->first, faulting->second);
+		faulting.reset();
 	}
 	const bool finished = hot->position & Hot::finished;
 	const Block *block = hot->block();
@@ -594,6 +597,12 @@ void Vcpu::before(const Site &site)
 		return rdpmc(site);
 	case Special::lidt:
 		return lidt(site);
+	case Special::mov_to_cr4:
+		return mov_to_cr4(site);
+	case Special::vmxon:
+		return vmxon(site);
+	case Special::vmxoff:
+		return vmxoff(site);
 	case Special::none:
 		return;
 	}
@@ -683,17 +692,22 @@ void Vcpu::rdmsr(const Site &site)
 		set_edx_eax(machine.clock->tsc());
 	} else if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
 		if (pt.read_faults(msr))
-			return fault();
+			return fault_msr();
 		set_edx_eax(pt.read(msr));
 	} else if (machine.hardware.pmu && x86::Perfmon::owns(msr)) {
 		if (perfmon.read_faults(msr))
-			return fault();
+			return fault_msr();
 		uncount(*site.block, site.index + 1);
 		settle();
 		set_edx_eax(perfmon.read(msr));
 		jump_behind(site);
 	} else if (bts.owns(msr)) {
 		set_edx_eax(bts.read(msr));
+	} else if (x86::Vmx::owns(msr)) {
+		const auto value = vmx.read(msr);
+		if (!value)
+			return fault_msr();
+		set_edx_eax(*value);
 	} else {
 		return;
 	}
@@ -712,23 +726,16 @@ void Vcpu::wrmsr(const Site &site)
 	if (to_lose && msr == settings.loss.at)
 		lose();
 	if (settings.faults.gp && msr == settings.faults.gp)
-		return fault();
+		return fault_msr();
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
-		if (pt.write_faults(msr, value))
-			return fault();
+		if (pt.write_faults(msr, value) || (msr == x86::pt::msr::ctl && vmx.forbids_trace()))
+			return fault_msr();
 		if (pt.switches_on(msr, value))
 			require(tracing_needs(), site);
-		const std::uint64_t at = block_pc + site.offset;
-		/* In front of the mark of a loss, should there be no room for it. */
-		if (pt.enabled() && pt.switches_off(msr, value))
-			truth.write(at, 0);
-		pt.write(msr, value, at);
-		note_duty();
-		watch(0);
-		review_needs();
+		write_pt(msr, value, block_pc + site.offset);
 	} else if (machine.hardware.pmu && x86::Perfmon::owns(msr)) {
 		if (perfmon.write_faults(msr, value))
-			return fault();
+			return fault_msr();
 		if (perfmon.counts_after(msr, value))
 			require(count_instrumentation, site);
 		uncount(*site.block, site.index + 1);
@@ -740,7 +747,7 @@ void Vcpu::wrmsr(const Site &site)
 		jump_behind(site);
 	} else if (bts.owns(msr)) {
 		if (bts.write_faults(msr, value))
-			return fault();
+			return fault_msr();
 		if (x86::Bts::switches_on(msr, value))
 			require(tracing_needs(), site);
 		bts.write(msr, value);
@@ -749,24 +756,44 @@ void Vcpu::wrmsr(const Site &site)
 		note_duty();
 		watch(0);
 		review_needs();
+	} else if (x86::Vmx::owns(msr)) {
+		if (vmx.write_faults(msr, value))
+			return fault_msr();
+		vmx.write(value);
 	} else {
 		return;
 	}
 	skip(site);
 }
 
-/* Lets QEMU raise the fault, by an access that it refuses; the guest's RCX comes back before its handler runs. */
-void Vcpu::fault()
+/* "at" is the instruction that does it. */
+void Vcpu::write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at)
+{
+	/* In front of the mark of a loss, should there be no room for it. */
+	if (pt.enabled() && pt.switches_off(msr, value))
+		truth.write(at, 0);
+	pt.write(msr, value, at);
+	note_duty();
+	watch(0);
+	review_needs();
+}
+
+/* Lets QEMU raise the fault, by an operand that it refuses; the guest's own comes back before its handler runs. */
+void Vcpu::fault(Reg operand, std::uint64_t that_faults)
 {
 	counted.faults++;
-	faulting = true;
-	faulting_rcx = registers[Reg::rcx];
-	registers.set(Reg::rcx, msr_that_faults);
+	faulting = {operand, registers[operand]};
+	registers.set(operand, that_faults);
+}
+
+void Vcpu::fault_msr()
+{
+	fault(Reg::rcx, msr_that_faults);
 }
 
 /*
- * RDPMC has no operand that QEMU refuses as it should. So the program goes on where nothing can, and the frame of the fault that this
- * is gets the address of the RDPMC, which has not retired. 32-bit code has no such place, and keeps what QEMU says.
+ * RDPMC has no operand that QEMU refuses as it should, and VMXON is none of its instructions. So the program goes on where nothing can, and the frame of the fault that this
+ * is gets the address of the instruction, which has not retired. 32-bit code has no such place, and keeps what QEMU says.
  */
 void Vcpu::refuse(const Site &site)
 {
@@ -883,6 +910,54 @@ void Vcpu::ptwrite(const Site &site)
 		return;
 	pt.ptwrite(block_pc + site.offset, value, site.instruction.wide);
 	skip(site);
+}
+
+// --- VMX operation --------------------------------------------------------------------------
+
+/* QEMU refuses CR4.VMXE, but keeps it where it is set from outside. */
+void Vcpu::mov_to_cr4(const Site &site)
+{
+	const auto operand = static_cast<Reg>(site.instruction.operand);
+	const std::uint64_t value = registers[operand];
+	if (registers.privilege())
+		return;
+	if (vmx.cr4_faults(value))
+		return fault(operand, cr4_that_faults);
+	if (!(value & x86::Vmx::cr4_vmxe))
+		return;
+	registers.set(Reg::cr4, value);
+	skip(site);
+}
+
+/* An instruction that ends so is over. */
+void Vcpu::end(x86::Vmx::End how, const Site &site)
+{
+	using End = x86::Vmx::End;
+	if (how == End::general_protection && site.block->mode == x86::pt::mode_64)
+		refuse(site);
+	if (how == End::done || how == End::failed)
+		skip(site);
+}
+
+void Vcpu::vmxon(const Site &site)
+{
+	std::uint8_t bytes[8];
+	std::optional<std::uint64_t> region;
+	if (read_operand(site, bytes)) {
+		region.emplace();
+		std::memcpy(&*region, bytes, sizeof bytes);
+	}
+	const auto how = vmx.enter(registers[Reg::cr4], registers.privilege(), region, memory);
+	/* SDM volume 3, "VMXON": where Intel PT may not be used in VMX operation it ends. */
+	if (how == x86::Vmx::End::done && vmx.forbids_trace() && machine.hardware.pt)
+		write_pt(x86::pt::msr::ctl, pt.read(x86::pt::msr::ctl) & ~x86::pt::ctl::trace_en,
+			block_pc + site.offset);
+	end(how, site);
+}
+
+void Vcpu::vmxoff(const Site &site)
+{
+	end(vmx.leave(registers.privilege()), site);
 }
 
 // --- the end --------------------------------------------------------------------------------

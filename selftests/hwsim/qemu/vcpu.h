@@ -25,6 +25,7 @@
 #include "../x86/operand.h"
 #include "../x86/perfmon.h"
 #include "../x86/pt_unit.h"
+#include "../x86/vmx.h"
 #include "registers.h"
 
 namespace hwsim::qemu
@@ -210,9 +211,15 @@ private:
 	void rdtsc(const Site &site);
 	void rdpmc(const Site &site);
 	void ptwrite(const Site &site);
+	void write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at);
+	void mov_to_cr4(const Site &site);
+	void vmxon(const Site &site);
+	void vmxoff(const Site &site);
+	void end(x86::Vmx::End how, const Site &site);
 	std::optional<x86::MemoryOperand> operand_at(std::uint64_t pc);
 	bool read_operand(const Site &site, std::span<std::uint8_t> to);
-	void fault();
+	void fault(Reg operand, std::uint64_t refused);
+	void fault_msr();
 	[[noreturn]] void refuse(const Site &site);
 	void set_edx_eax(std::uint64_t value);
 
@@ -233,6 +240,7 @@ private:
 			.counters = machine.hardware.pmu,
 			.freezes = machine.hardware.pmu && machine.profile->pmu.freezes()},
 		settings.rules};
+	x86::Vmx vmx{*machine.profile};
 	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};
 	unsigned unseen = 0; /* arrivals that the trace unit was not told of */
@@ -275,9 +283,9 @@ private:
 	std::uint64_t tsc_aux = 0;
 	std::uint64_t idt = 0; /* linear address; the interface does not show it */
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
-	bool faulting = false; /* RCX is not the guest's until the fault is delivered */
-	std::uint64_t faulting_rcx = 0;
-	std::optional<std::uint64_t> refused; /* an RDPMC, until its fault is delivered */
+	/* A register that is not the guest's until a fault is delivered, and what it is to be then. */
+	std::optional<std::pair<Reg, std::uint64_t>> faulting;
+	std::optional<std::uint64_t> refused; /* an RDPMC or VMXON, until its fault is delivered */
 
 	struct {
 		std::uint64_t pmi_asked = 0, pmi = 0, pmi_masked = 0, pmi_doubled = 0, taken_back = 0, faults = 0,

@@ -89,6 +89,8 @@ Special expected_special(const std::string &name)
 		return Special::rdtscp;
 	if (name == "rdpmc")
 		return Special::rdpmc;
+	if (name == "vmxon" || name == "vmxoff")
+		return name == "vmxon" ? Special::vmxon : Special::vmxoff;
 	return name.starts_with("ptwrite") ? Special::ptwrite : Special::none;
 }
 
@@ -171,6 +173,26 @@ TEST_CASE("the width of a displacement follows from the length")
 	CHECK(of({0x0f, 0x84, 0x00, 0x01, 0x00, 0x00}).displacement == 256);
 	CHECK(of({0xf2, 0xe8, 0x10, 0, 0, 0}).displacement == 16); /* BND CALL */
 	CHECK(of({0xe3, 0x7f}).displacement == 127);               /* JRCXZ */
+}
+
+TEST_CASE("what leads into VMX operation and out of it is known, and where its operand is")
+{
+	const Instruction cr4 = of({0x41, 0x0f, 0x22, 0xe1});
+	CHECK(cr4.special == Special::mov_to_cr4);
+	CHECK(cr4.operand == 9);
+	CHECK(of({0x0f, 0x22, 0xe7}).operand == 7);
+	CHECK(of({0x0f, 0x22, 0x27}).special == Special::mov_to_cr4);       /* mod is ignored */
+	CHECK(of({0x44, 0x0f, 0x22, 0xe0}).special == Special::none);       /* CR12 */
+	CHECK(of({0x0f, 0x20, 0xe0}).special == Special::none);             /* MOV from CR4 */
+	CHECK(of({0x0f, 0x22, 0xd8}).special == Special::none);             /* MOV to CR3 */
+	const Instruction vmxon = of({0xf3, 0x0f, 0xc7, 0x74, 0x24, 0x08}); /* 8(%rsp) */
+	CHECK(vmxon.special == Special::vmxon);
+	CHECK(vmxon.in_memory);
+	CHECK(of({0x0f, 0xc7, 0x30}).special == Special::none);       /* VMPTRLD */
+	CHECK(of({0x66, 0x0f, 0xc7, 0x30}).special == Special::none); /* VMCLEAR */
+	CHECK(of({0xf3, 0x0f, 0xc7, 0xf0}).special == Special::none); /* SENDUIPI */
+	CHECK(of({0x0f, 0x01, 0xc4}).special == Special::vmxoff);
+	CHECK(of({0x0f, 0x01, 0xc1}).special == Special::none); /* VMCALL */
 }
 
 TEST_CASE("PTWRITE tells where its operand is")

@@ -67,6 +67,8 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 		CHECK(cpuid(profile, {}, 7, 1, {.ebx = 1}).ebx == 1);
 		CHECK((cpuid(profile, {}, 0xa, 0, {}).eax & 0xff) == profile.pmu.version);
 		CHECK(cpuid(profile, {.pmu = false}, 0xa, 0, {}) == CpuidResult{});
+		/* VMX */
+		CHECK((cpuid(profile, {}, 1, 0, {}).ecx >> 5 & 1) == 1);
 		/* AnyThread deprecation; PDCM, whatever QEMU says. */
 		CHECK((cpuid(profile, {}, 0xa, 0, {}).edx >> 15) == (profile.pmu.version >= 5));
 		CHECK((cpuid(profile, {}, 1, 0, {}).ecx >> 15 & 1) == 1);

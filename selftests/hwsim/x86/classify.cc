@@ -108,13 +108,36 @@ Instruction group5(unsigned extension)
 	}
 }
 
-Instruction ptwrite(const Opcode &op)
+Instruction with_operand(Special what, const Opcode &op)
 {
-	Instruction instruction = special(Special::ptwrite);
-	instruction.wide = op.rex & 8;
-	instruction.in_memory = !op.is_register(2);
+	Instruction instruction = special(what);
 	instruction.operand = static_cast<std::uint8_t>((op[2] & 7) | (op.rex & 1) << 3);
 	return instruction;
+}
+
+Instruction ptwrite(const Opcode &op)
+{
+	Instruction instruction = with_operand(Special::ptwrite, op);
+	instruction.wide = op.rex & 8;
+	instruction.in_memory = !op.is_register(2);
+	return instruction;
+}
+
+Instruction vmxon()
+{
+	Instruction instruction = special(Special::vmxon);
+	instruction.in_memory = true;
+	return instruction;
+}
+
+/* MOV to a control register, whose operand is a register whatever ModR/M says. */
+Instruction mov_to_control(const Opcode &op)
+{
+	if (op.rex & 4)
+		return {};
+	if (op.reg(2) == 3)
+		return plain(Branch::address_space);
+	return op.reg(2) == 4 ? with_operand(Special::mov_to_cr4, op) : Instruction{};
 }
 
 Instruction two_bytes(const Opcode &op)
@@ -123,6 +146,8 @@ Instruction two_bytes(const Opcode &op)
 	case 0x01:
 		if (op[2] == 0xf9)
 			return special(Special::rdtscp);
+		if (op[2] == 0xc4)
+			return special(Special::vmxoff);
 		if (op[2] == 0xca && op.bytes.size() == 3 && op.repeat)
 			return plain(Branch::far); /* ERETU */
 		return op.reg(2) == 3 && !op.is_register(2) ? special(Special::lidt) : Instruction{};
@@ -133,7 +158,7 @@ Instruction two_bytes(const Opcode &op)
 	case 0xaa:
 		return plain(Branch::far);
 	case 0x22:
-		return op.reg(2) == 3 && !(op.rex & 4) ? plain(Branch::address_space) : Instruction{};
+		return mov_to_control(op);
 	case 0x30:
 		return special(Special::wrmsr);
 	case 0x31:
@@ -146,6 +171,8 @@ Instruction two_bytes(const Opcode &op)
 		return special(Special::cpuid);
 	case 0xae:
 		return op.repeat && op.reg(2) == 4 ? ptwrite(op) : Instruction{};
+	case 0xc7:
+		return op.repeat && op.reg(2) == 6 && !op.is_register(2) ? vmxon() : Instruction{};
 	default:
 		return (op[1] & 0xf0) == 0x80 ? relative(Branch::conditional, op.bytes.subspan(2)) : Instruction{};
 	}

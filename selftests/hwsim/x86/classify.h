@@ -16,16 +16,15 @@ namespace hwsim::x86
 {
 
 /* Instructions that read or write what the virtual hardware owns. */
-enum class Special : std::uint8_t { none, cpuid, rdmsr, wrmsr, rdtsc, rdtscp, rdpmc, ptwrite, lidt };
+enum class Special : std::uint8_t { none, cpuid, rdmsr, wrmsr, rdtsc, rdtscp, rdpmc, ptwrite, lidt, mov_to_cr4, vmxon, vmxoff };
 
 struct Instruction {
 	Branch kind = Branch::none;
 	Special special = Special::none;
 	std::int64_t displacement = 0;
-	/* PTWRITE only: */
-	bool wide = false;        /* 64-bit operand */
-	bool in_memory = false;   /* the operand is not a register */
-	std::uint8_t operand = 0; /* number of the register */
+	bool wide = false;        /* PTWRITE: 64-bit operand */
+	bool in_memory = false;   /* the operand, of what QEMU does not know, is not a register */
+	std::uint8_t operand = 0; /* number of the register that is one */
 };
 
 Instruction classify(std::span<const std::uint8_t> bytes);

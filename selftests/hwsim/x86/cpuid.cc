@@ -69,6 +69,8 @@ CpuidResult cpuid(
 		native.eax = profile.signature;
 		/* PMIs go out through the memory mapped APIC. */
 		native.ecx &= ~bit(true, 21);
+		/* VMX */
+		native.ecx |= bit(true, 5);
 		/* DTES64, DS-CPL; DS */
 		native.ecx |= bit(hardware.bts, 2) | bit(hardware.bts, 4);
 		native.edx |= bit(hardware.bts, 21);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A memory operand of a 64-bit instruction: SDM volume 2, "ModR/M and SIB Bytes". For PTWRITE, which QEMU does not know and so does
- * not address.
+ * A memory operand of a 64-bit instruction: SDM volume 2, "ModR/M and SIB Bytes". For PTWRITE and VMXON, which QEMU does not know and
+ * so does not address.
  */
 #ifndef HWSIM_X86_OPERAND_H
 #define HWSIM_X86_OPERAND_H

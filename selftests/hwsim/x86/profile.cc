@@ -30,6 +30,7 @@ constexpr Profile all[] = {
 		.pmu = counters(3, 4),
 		.tsc_denominator = 0,
 		.tsc_numerator = 0,
+		.trace_in_vmx = false,
 		.bus_ratio = 20,
 		.tsc_ticks_per_ns = 2,
 	},

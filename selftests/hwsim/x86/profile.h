@@ -55,6 +55,8 @@ struct Profile {
 	/* CPUID leaf 15H: the TSC runs at numerator/denominator times the always running timer (ART). */
 	std::uint32_t tsc_denominator;
 	std::uint32_t tsc_numerator;
+	/* IA32_VMX_MISC: Intel PT may be used in VMX operation. */
+	bool trace_in_vmx = true;
 	std::uint8_t bus_ratio;        /* TSC in units of the 100 MHz bus: CBR packets, MSR_PLATFORM_INFO */
 	std::uint8_t tsc_ticks_per_ns; /* bus_ratio / 10 */
 };
