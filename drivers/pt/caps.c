@@ -117,16 +117,6 @@ static int refused(const char *why)
 	return -ENODEV;
 }
 
-/* In VMX operation such processors fault when TraceEn is set, and only KVM knows when that is. */
-static bool vmx_forbids(void)
-{
-	u64 misc;
-
-	if (!boot_cpu_has(X86_FEATURE_VMX))
-		return false;
-	return rdmsrq_safe(MSR_IA32_VMX_MISC, &misc) || !(misc & BIT_ULL(14));
-}
-
 static struct attribute *caps_attrs[PT_NR_CAPS + 1];
 
 const struct attribute_group pt_caps_group = {
@@ -151,8 +141,6 @@ int pt_caps_init(void)
 	}
 	if (!pt_cap(PT_TOPA_OUTPUT))
 		return refused("it has no table of physical addresses (ToPA)");
-	if (vmx_forbids())
-		return refused("it cannot trace in VMX operation (IA32_VMX_MISC[14] is 0)");
 	return 0;
 }
 

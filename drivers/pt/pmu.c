@@ -20,6 +20,7 @@
 #include "nmi.h"
 #include "topa.h"
 #include "unit.h"
+#include "vmx.h"
 
 /*
  * With one region in a table the interrupt comes before the region is full, by how much is not
@@ -128,16 +129,21 @@ static int __init pt_init(void)
 		return -EINVAL;
 	}
 	pt_config_init();
+	pt_vmx_init();
 	desc.name = name;
 	desc.nr_addr_filters = pt_nr_ranges();
 	/* Who knows intel_pt expects aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "intel_pt");
 	pmu = auxpmu_register(&desc);
-	return PTR_ERR_OR_ZERO(pmu);
+	if (IS_ERR(pmu))
+		return PTR_ERR(pmu);
+	pt_vmx_watch(pmu);
+	return 0;
 }
 
 static void __exit pt_exit(void)
 {
+	pt_vmx_forget();
 	auxpmu_unregister(pmu);
 }
 

@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "topa.h"
 #include "unit.h"
+#include "vmx.h"
 
 #define CREATE_TRACE_POINTS
 #include "pt_trace.h"
@@ -205,6 +206,9 @@ static int switch_on(struct pt_unit *unit)
 	unit->interrupted = false;
 	WRITE_ONCE(unit->latched, false);
 	barrier();
+	/* It stays off until VMX operation ends, which is a gap: switch_off() finds it so. */
+	if (pt_vmx_forbids())
+		return 0;
 	/* From here on an NMI may switch it off. */
 	WRITE_ONCE(unit->on, true);
 	barrier();
@@ -215,6 +219,21 @@ static int switch_on(struct pt_unit *unit)
 	else if (READ_ONCE(unit->latched))	/* before the write, and so in vain */
 		ret = write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
 	return ret;
+}
+
+static void switch_off(struct pt_unit *unit)
+{
+	u64 ctl;
+
+	/* VMXON has done it; in VMX operation that register must not be written. */
+	if (pt_vmx_ends_traces && !rdmsrq_safe(MSR_IA32_RTIT_CTL, &ctl) &&
+	    !(ctl & RTIT_CTL_TRACEEN)) {
+		unit->errors.vmx++;
+		unit->ended = true;
+		unit->cut = true;
+		return;
+	}
+	write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
 }
 
 int pt_unit_arm(struct auxpmu_session *session)
@@ -235,6 +254,8 @@ int pt_unit_arm(struct auxpmu_session *session)
 	ret = ret ?: clear_status(unit);
 	ret = ret ?: forget_interrupt(unit, &session->window);
 	unit->known = !ret;
+	unit->ended = false;
+	unit->armed = !ret;
 	return ret ?: switch_on(unit);
 }
 
@@ -242,11 +263,12 @@ void pt_unit_disarm(struct auxpmu_session *session)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
+	unit->armed = false;
 	WRITE_ONCE(unit->unread, true);
 	WRITE_ONCE(unit->on, false);
 	barrier();
 	if (!unit->latched)
-		write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+		switch_off(unit);
 	/* With TraceEn clear all trace is on its way to memory; now it is there. */
 	wmb();
 }
@@ -254,7 +276,7 @@ void pt_unit_disarm(struct auxpmu_session *session)
 /* Off first: then nothing is left that could set the bit again. */
 void pt_unit_serve(struct pt_unit *unit)
 {
-	write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+	switch_off(unit);
 	WRITE_ONCE(unit->latched, true);
 	acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
 	unit->interrupted = true;
@@ -333,7 +355,7 @@ void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *po
 	rdmsrq(MSR_IA32_RTIT_STATUS, unit->status);
 	read_output(unit, session);
 	position->bytes = reached(unit, session);
-	position->gap = judge_status(unit);
+	position->gap = judge_status(unit) || unit->ended;
 	WRITE_ONCE(unit->unread, false);
 }
 
@@ -387,8 +409,9 @@ void pt_unit_give(void)
 	unsigned int n;
 
 	unit->claimed = false;
-	/* No other register can be written while TraceEn is set. */
-	write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
+	/* No other register can be written while TraceEn is set; in VMX operation it is clear. */
+	if (!pt_vmx_forbids())
+		write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
 	write_msr(unit, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
 	write_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, saved->output_base);
 	write_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, saved->output_mask);
@@ -405,6 +428,7 @@ static struct auxpmu_counter errors[] = {
 	AUXPMU_COUNTER(stopped, pt_units.errors.stopped),
 	AUXPMU_COUNTER(overflow, pt_units.errors.overflow),
 	AUXPMU_COUNTER(fault, pt_units.errors.fault),
+	AUXPMU_COUNTER(vmx, pt_units.errors.vmx),
 };
 
 static struct attribute *error_attrs[] = {
@@ -412,6 +436,7 @@ static struct attribute *error_attrs[] = {
 	&errors[1].attr.attr,
 	&errors[2].attr.attr,
 	&errors[3].attr.attr,
+	&errors[4].attr.attr,
 	NULL
 };
 

@@ -35,16 +35,19 @@ struct pt_errors {
 	u64 stopped;		/* Stopped: at the end of its window, nobody had come in time */
 	u64 overflow;		/* BuffOvf: trace faster than memory */
 	u64 fault;		/* a register took a value not */
+	u64 vmx;		/* VMXON: it ended a trace, or one could not begin */
 };
 
 /**
  * struct pt_unit - one CPU's
  * @session: the framework's side
  * @claimed: it is ours
+ * @armed: the framework has armed it, or tried to, and not disarmed it
  * @on: it may be writing
  * @latched: it was switched off by one of the NMI handlers
  * @interrupted: since it was armed, and one of them has seen it
  * @unread: it was switched off, and where it got to is not read yet
+ * @ended: it was found to be off, by VMXON, when it was to be switched off
  * @known: the registers hold what the members below say
  * @cut: trace is missing: what follows begins with a PSB
  * @ctl: IA32_RTIT_CTL of the event, without TraceEn
@@ -60,10 +63,12 @@ struct pt_errors {
 struct pt_unit {
 	struct auxpmu_session *session;
 	bool claimed;
+	bool armed;
 	bool on;
 	bool latched;
 	bool interrupted;
 	bool unread;
+	bool ended;
 	bool known;
 	bool cut;
 	u64 ctl;

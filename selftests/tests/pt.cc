@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <format>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <linux/kvm.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../hwsim/x86/accesses.h"
@@ -485,6 +489,52 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
  * What the rules of the virtual hardware (hwsim/x86/rules.h) make difficult: markers that move, and stops anywhere, with interrupts that are due
  * as the unit is switched off.
  */
+
+TEST_CASE("A trace that VMXON ends is told and counted, and goes on by itself where VMX operation ends", "[pt][vmx][.]")
+{
+	need("auxpmu_pt");
+	pin(0);
+	constexpr unsigned vmx_misc = 0x485;
+	const bool ends = !(read_msr(0, vmx_misc).value() >> 14 & 1);
+	const UniqueFd kvm(::open("/dev/kvm", O_RDWR | O_CLOEXEC));
+	REQUIRE(kvm);
+	for (const AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+		INFO("overwriting: " << (mode == AuxMode::overwrite));
+		Setup setup = on_cpu(0, 64 * KiB);
+		setup.mode = mode;
+		const std::string faults = attribute("errors/fault"), before = attribute("errors/vmx");
+		Tracer tracer(setup);
+		UniqueFd machine;
+		/* Bytes of trace from an enable to a disable, with some work before something happens, and some behind it. */
+		const auto written = [&tracer](unsigned calls, const std::function<void()> &happens) {
+			const std::uint64_t head = tracer.aux.head();
+			tracer.enable();
+			churn(calls);
+			happens();
+			churn(1000);
+			tracer.disable();
+			tracer.drain();
+			return tracer.aux.head() - head;
+		};
+		const auto nothing = [] {
+		};
+
+		CHECK(written(1000, [&] { machine = UniqueFd(::ioctl(kvm.get(), KVM_CREATE_VM, 0)); }) > 1000);
+		REQUIRE(machine);
+		CHECK(tracer.tally.partial == ends);
+		/* Begun in VMX operation; and still on when that has ended. */
+		CHECK((written(0, nothing) == 0) == ends);
+		CHECK(tracer.tally.partial == 2 * ends);
+		/* The processor itself refuses what is in the register already. */
+		CHECK(write_msr(0, rtit_ctl, read_msr(0, rtit_ctl).value()) == !ends);
+		CHECK(written(0, [&] { machine.reset(); }) > 1000);
+		CHECK(tracer.tally.partial == 3 * ends);
+		CHECK(written(0, nothing) > 1000);
+		CHECK(tracer.tally.partial == 3 * ends);
+		CHECK(std::stoull(attribute("errors/vmx")) - std::stoull(before) == 3 * ends);
+		CHECK(attribute("errors/fault") == faults);
+	}
+}
 
 TEST_CASE("Whoever keeps up with windows of one region loses nothing, whatever the driver", "[rules][.]")
 {

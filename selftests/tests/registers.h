@@ -26,6 +26,25 @@ constexpr unsigned debugctl = 0x1d9, output_base = 0x560, output_mask = 0x561, r
 /* Of IA32_RTIT_CTL: output goes where tables say. */
 constexpr std::uint64_t topa_bit = 1 << 8;
 
+/* Nothing without the module msr, or where there is no such register. */
+inline std::optional<std::uint64_t> read_msr(int cpu, unsigned number)
+{
+	const UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDONLY | O_CLOEXEC));
+	std::uint64_t value = 0;
+
+	if (!file || ::pread(file.get(), &value, sizeof value, number) != sizeof value)
+		return {};
+	return value;
+}
+
+/* False without the module msr and its parameter allow_writes, or where the register does not take that. */
+inline bool write_msr(int cpu, unsigned number, std::uint64_t value)
+{
+	const UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_WRONLY | O_CLOEXEC));
+
+	return file && ::pwrite(file.get(), &value, sizeof value, number) == sizeof value;
+}
+
 /* IA32_DEBUGCTL, IA32_RTIT_*, IA32_DS_AREA of one CPU. */
 struct Registers {
 	static constexpr std::array<unsigned, 11> numbers = {debugctl, output_base, output_mask, rtit_ctl, rtit_status,
@@ -34,15 +53,13 @@ struct Registers {
 	/* Nothing without the module msr. */
 	static std::optional<Registers> read(int cpu)
 	{
-		UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDONLY | O_CLOEXEC));
 		Registers all;
 
-		if (!file)
+		if (!read_msr(cpu, debugctl))
 			return {};
 		for (std::size_t n = 0; n < numbers.size(); n++)
 			/* One that does not exist is 0 each time. */
-			if (::pread(file.get(), &all.values[n], 8, numbers[n]) != 8)
-				all.values[n] = 0;
+			all.values[n] = read_msr(cpu, numbers[n]).value_or(0);
 		return all;
 	}
 	bool operator==(const Registers &) const = default;
