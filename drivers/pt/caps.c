@@ -75,40 +75,15 @@ unsigned int pt_nr_ranges(void)
 	return pt_cap(PT_IP_FILTERING) ? min(pt_cap(PT_NUM_ADDRESS_RANGES), PT_RANGES_MAX + 0u) : 0;
 }
 
-static bool is_model(const u8 *models, size_t nr)
-{
-	size_t n;
-
-	if (boot_cpu_data.x86 != 6)
-		return false;
-	for (n = 0; n < nr; n++)
-		if (boot_cpu_data.x86_model == models[n])
-			return true;
-	return false;
-}
-
 bool pt_needs_branches(void)
 {
 	static const u8 broadwell[] = { 0x3d, 0x47, 0x4f, 0x56 };
+	size_t n;
 
-	return is_model(broadwell, ARRAY_SIZE(broadwell));
-}
-
-/*
- * Processors older than those the errata are about.  It is not known of which later ones they are
- * true, so those are not in the list either.
- */
-bool pt_single_range_is_sound(void)
-{
-	static const u8 sound[] = {
-		0x4e, 0x5e, 0x55,	/* Skylake */
-		0x8e, 0x9e,		/* Kaby Lake, Coffee Lake */
-		0xa5, 0xa6,		/* Comet Lake */
-		0x6a, 0x6c, 0x7d, 0x7e,	/* Ice Lake */
-		0x5c, 0x5f, 0x7a,	/* Goldmont, Goldmont Plus */
-	};
-
-	return is_model(sound, ARRAY_SIZE(sound));
+	for (n = 0; n < ARRAY_SIZE(broadwell); n++)
+		if (boot_cpu_data.x86 == 6 && boot_cpu_data.x86_model == broadwell[n])
+			return true;
+	return false;
 }
 
 static int refused(const char *why)

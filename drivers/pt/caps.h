@@ -43,9 +43,6 @@ unsigned int pt_nr_ranges(void);
 /* Erratum BDM106: tracing without BranchEn is a general protection fault. */
 bool pt_needs_branches(void);
 
-/* May a single range hold more than one page?  Errata TGL052, ADL037, RPL017. */
-bool pt_single_range_is_sound(void);
-
 /*
  * Reads CPUID.  0, or -ENODEV with a sentence in the log that says what this processor has not.
  * The bit of the feature is read as well, for the kernel may have been told not to see it.

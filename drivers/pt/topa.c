@@ -77,13 +77,6 @@ static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
 	}
 }
 
-/* More than a page in a single range is not to be trusted everywhere. */
-static bool suits_single_range(const struct auxpmu_buffer *buffer)
-{
-	return buffer->overwrite && buffer->chunks.nr == 1 && pt_cap(PT_SINGLE_RANGE_OUTPUT) &&
-	       (buffer->chunks.nr_pages == 1 || pt_single_range_is_sound());
-}
-
 struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 {
 	bool single_entry = !pt_cap(PT_TOPA_MULTIPLE_ENTRIES);
@@ -106,7 +99,6 @@ struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 	}
 	if (lap == 1)
 		topa->loop = virt_to_phys(topa->tables[nr - 1]);
-	topa->single = suits_single_range(buffer);
 	if (single_entry)
 		fill_single_entry(topa);
 	else
@@ -135,16 +127,6 @@ struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position,
 		.base = virt_to_phys(table),
 		.index = index,
 		.offset = offset - auxpmu_chunk_nth(&buffer->regions, nr).offset,
-	};
-}
-
-struct pt_output pt_topa_single(const struct auxpmu_buffer *buffer, u64 position)
-{
-	return (struct pt_output){
-		.base = virt_to_phys(buffer->pages[0]),
-		/* The mask is that of the highest offset; its lowest seven bits are always set. */
-		.index = auxpmu_buffer_offset(buffer, ~0ULL) >> 7,
-		.offset = auxpmu_buffer_offset(buffer, position),
 	};
 }
 

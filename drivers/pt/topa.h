@@ -16,9 +16,9 @@
 
 /* Where output goes, as the registers say it, taken apart. */
 struct pt_output {
-	phys_addr_t base;	/* of the table; or, single range, of the memory */
-	u32 index;		/* of the entry in the table; or the mask */
-	u32 offset;		/* in the entry's region; or in the memory */
+	phys_addr_t base;	/* of the table */
+	u32 index;		/* of the entry in it */
+	u32 offset;		/* in the entry's region */
 };
 
 /* The same as seen from the buffer. */
@@ -40,7 +40,6 @@ struct pt_reached {
  * @telltale: bytes that are not all zeros when the unit has passed its interrupt; NULL: it has none
  * @watched: the interrupt that is so
  * @single_entry: there is one table, of one region: the one that is written
- * @single: the buffer is one block that a single range may hold
  * @tables: a page each: entries, and behind the END entry, where the unit does not read, the number
  *	of the table
  */
@@ -55,7 +54,6 @@ struct pt_topa {
 	u64 *telltale;
 	u64 watched;
 	bool single_entry;
-	bool single;
 	u64 *tables[];
 };
 
@@ -68,9 +66,6 @@ void pt_topa_free(struct pt_topa *topa);
  * it.  @region: its number.
  */
 struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position, u32 *region);
-
-/* The same for a buffer that is used as a single range. */
-struct pt_output pt_topa_single(const struct auxpmu_buffer *buffer, u64 position);
 
 /* Stop at the end of the region that ends at @window->to, interrupt at that which does at irq. */
 void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window);
@@ -88,7 +83,7 @@ void pt_topa_watch(const struct auxpmu_buffer *buffer, const struct auxpmu_windo
  */
 bool pt_topa_passed(const struct auxpmu_buffer *buffer);
 
-/* What the registers say about a buffer that is not a single range; @begun: the region begun in. */
+/* What the registers say; @begun: the region begun in. */
 struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_output output,
 				  u32 begun);
 

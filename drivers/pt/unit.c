@@ -94,7 +94,7 @@ static noinline int set_ranges(struct pt_unit *unit, const struct auxpmu_event *
 static u64 event_ctl(const struct auxpmu_session *session)
 {
 	const struct auxpmu_event *aux = auxpmu_session_event(session);
-	u64 ctl = (uintptr_t)aux->private;
+	u64 ctl = (uintptr_t)aux->private | RTIT_CTL_TOPA;
 	unsigned int n;
 
 	for (n = 0; n < aux->nr_ranges; n++)
@@ -109,23 +109,10 @@ static bool first_lap(const struct auxpmu_session *session)
 	       auxpmu_buffer_first_lap(session->buffer, session->window.from);
 }
 
-/* A single range does not tell when it goes round, so that the first lap is made with tables. */
-static bool use_single_range(const struct auxpmu_session *session)
-{
-	const struct pt_topa *topa = session->buffer->private;
-
-	return topa->single && !first_lap(session);
-}
-
 /* Where output begins, in tables or registers. */
 static struct pt_output place(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	unit->from = auxpmu_buffer_offset(session->buffer, session->window.from);
-	if (use_single_range(session)) {
-		unit->ctl &= ~(u64)RTIT_CTL_TOPA;
-		return pt_topa_single(session->buffer, session->window.from);
-	}
-	unit->ctl |= RTIT_CTL_TOPA;
 	return pt_topa_place(session->buffer, session->window.from, &unit->region);
 }
 
@@ -133,8 +120,7 @@ static struct pt_output place(struct pt_unit *unit, const struct auxpmu_session 
 static bool goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	if (session->starting || !unit->known || unit->at.full ||
-	    unit->at.offset != auxpmu_buffer_offset(session->buffer, session->window.from) ||
-	    !(unit->ctl & RTIT_CTL_TOPA) != use_single_range(session))
+	    unit->at.offset != auxpmu_buffer_offset(session->buffer, session->window.from))
 		return false;
 	unit->from = unit->at.offset;
 	unit->region = unit->at.region;
@@ -149,7 +135,7 @@ static void configure(struct pt_unit *unit, const struct auxpmu_session *session
 {
 	u64 ctl = event_ctl(session);
 
-	unit->cut |= !unit->known || ((unit->ctl ^ ctl) & ~(u64)RTIT_CTL_TOPA) ||
+	unit->cut |= !unit->known || unit->ctl != ctl ||
 		     (unit->status & (RTIT_STATUS_STOPPED | RTIT_STATUS_ERROR));
 	unit->ctl = ctl;
 }
@@ -314,9 +300,7 @@ static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 		.offset = unit->output_mask >> MASK_OFFSET_SHIFT,
 	};
 
-	unit->at = unit->ctl & RTIT_CTL_TOPA ?
-		   pt_topa_reached(buffer, output, unit->region) :
-		   (struct pt_reached){ .offset = output.offset, .region = unit->region };
+	unit->at = pt_topa_reached(buffer, output, unit->region);
 	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset, least(unit, session));
 }
 
@@ -324,7 +308,7 @@ static void read_output(struct pt_unit *unit, const struct auxpmu_session *sessi
 {
 	const struct pt_topa *topa = session->buffer->private;
 
-	if (unit->ctl & RTIT_CTL_TOPA && unit->output_base != topa->loop)
+	if (unit->output_base != topa->loop)
 		rdmsrq(MSR_IA32_RTIT_OUTPUT_BASE, unit->output_base);
 	rdmsrq(MSR_IA32_RTIT_OUTPUT_MASK, unit->output_mask);
 }

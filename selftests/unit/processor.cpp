@@ -63,11 +63,6 @@ bool pt_needs_branches()
 	return processor.needs_branches;
 }
 
-bool pt_single_range_is_sound()
-{
-	return processor.single_range_is_sound;
-}
-
 // The framework's: see module/auxpmu.h.
 void *auxpmu_buffer_run(const auxpmu_buffer *buffer, u64 position, u64 *length)
 {

@@ -13,7 +13,6 @@ namespace unit
 struct Processor {
 	std::array<std::uint32_t, 32> caps{}; // by enum pt_cap
 	bool needs_branches = false;
-	bool single_range_is_sound = false;
 	std::map<std::uint32_t, std::uint64_t> registers;
 	std::function<bool(std::uint32_t, std::uint64_t)> faults; // is that write refused?
 	bool in_nmi = false;

@@ -418,34 +418,6 @@ TEST_CASE("topa: with one entry in a table, each region stops; overwriting, the 
 		}
 }
 
-TEST_CASE("topa: a single range is used for a flight recorder in one block, where it can be trusted")
-{
-	Random random(Catch::getSeed());
-
-	for (unsigned bits = 0; bits < 64; bits++) {
-		const bool can = bits & 1, sound = bits & 2, overwrite = bits & 4, several = bits & 8,
-			   large = bits & 16;
-		const Layout layout{12, several ? std::vector<unsigned>{1, 1} : std::vector<unsigned>{large ? 4u : 0u}};
-
-		several_entries();
-		processor.caps[PT_SINGLE_RANGE_OUTPUT] = can;
-		processor.single_range_is_sound = sound;
-		Topa one(layout, overwrite, page, random);
-		INFO("bits " << bits);
-		ENSURE(one.topa->single == (can && overwrite && !several && (!large || sound)));
-		if (!one.topa->single)
-			continue;
-		for (std::uint64_t position : {std::uint64_t{0}, page - 1, 3 * page + 17, 40 * page + 1}) {
-			const auto output = pt_topa_single(one.buffer.get(), position);
-
-			// IA32_RTIT_OUTPUT_MASK_PTRS: the mask's lowest seven bits are always set.
-			ENSURE(output.base == one.regions.all[0].bus);
-			ENSURE((std::uint64_t{output.index} << 7 | 0x7f) == layout.bytes() - 1);
-			ENSURE(output.offset == position % layout.bytes());
-		}
-	}
-}
-
 TEST_CASE("topa: without memory there are no tables, and nothing is kept")
 {
 	Random random(Catch::getSeed());
