@@ -40,7 +40,7 @@ struct Plugin {
 	std::vector<std::unique_ptr<Translation>> translations;
 	std::string log;
 	bool lip = false;
-	x86::Profile profile; /* with what options have changed */
+	x86::Cores cores = x86::find_cores("skylake").value(); /* with what options have changed */
 	qemu_plugin_id_t id = 0;
 };
 
@@ -328,7 +328,7 @@ void consider_less(std::uint64_t tsc)
 	}
 	if (!machine.enough_since)
 		machine.enough_since = tsc;
-	else if (tsc > machine.enough_since + long_enough_ns * machine.profile->tsc_ticks_per_ns)
+	else if (tsc > machine.enough_since + long_enough_ns * machine.cores->even.tsc_ticks_per_ns)
 		translate_anew();
 }
 
@@ -363,9 +363,12 @@ void option(std::string_view text)
 	const std::string_view value = equals == text.npos ? "" : text.substr(equals + 1);
 	Machine &machine = plugin.machine;
 	if (name == "profile") {
-		machine.profile = x86::find_profile(value);
-		if (!machine.profile)
-			refuse("there is no profile " + std::string(value) + ", only" + profile_names());
+		const auto cores = x86::find_cores(value);
+		if (!cores)
+			refuse("there is no profile " + std::string(value) + ", only" + profile_names() +
+				", and two of them with + between, of which the first has the clock that the second "
+				"wants");
+		plugin.cores = *cores;
 	} else if (name == "pt") {
 		machine.hardware.pt = on_or_off(name, value);
 	} else if (name == "pmu") {
@@ -415,15 +418,13 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		refuse("hwsim is for qemu-system-x86_64, this is " + std::string(info->target_name));
 	plugin.id = id;
 	plugin.machine.control = &plugin.control;
-	plugin.machine.profile = x86::find_profile("skylake");
+	plugin.machine.cores = &plugin.cores;
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);
-	plugin.profile = *plugin.machine.profile;
-	plugin.profile.pt.lip = plugin.lip;
-	plugin.machine.profile = &plugin.profile;
+	plugin.cores.even.pt.lip = plugin.cores.odd.pt.lip = plugin.lip;
 	if (plugin.machine.blocks && plugin.machine.truth.empty())
 		refuse("blocks=on goes with truth=");
-	static x86::MonotonicClock clock(plugin.machine.profile->tsc_ticks_per_ns);
+	static x86::MonotonicClock clock(plugin.cores.even.tsc_ticks_per_ns);
 	plugin.machine.clock = &clock;
 	plugin.machine.score = qemu_plugin_scoreboard_new(sizeof(Hot));
 	plugin.vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));

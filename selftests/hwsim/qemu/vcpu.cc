@@ -673,8 +673,7 @@ void Vcpu::after_cpuid()
 		return static_cast<std::uint32_t>(registers[reg]);
 	};
 	const x86::CpuidResult native = {word(Reg::rax), word(Reg::rbx), word(Reg::rcx), word(Reg::rdx)};
-	const x86::CpuidResult result =
-		x86::cpuid(*machine.profile, machine.hardware, cpuid_leaf, cpuid_subleaf, native);
+	const x86::CpuidResult result = x86::cpuid(profile, machine.hardware, cpuid_leaf, cpuid_subleaf, native);
 	registers.set(Reg::rax, result.eax);
 	registers.set(Reg::rbx, result.ebx);
 	registers.set(Reg::rcx, result.ecx);
@@ -899,7 +898,7 @@ bool Vcpu::read_operand(const Site &site, std::span<std::uint8_t> to)
 /* QEMU does not know PTWRITE: what we do not carry out is an invalid instruction. */
 void Vcpu::ptwrite(const Site &site)
 {
-	if (!machine.hardware.pt || !machine.profile->pt.ptwrite)
+	if (!machine.hardware.pt || !profile.pt.ptwrite)
 		return;
 	std::uint64_t value = 0;
 	if (!site.instruction.in_memory)

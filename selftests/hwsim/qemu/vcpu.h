@@ -59,7 +59,7 @@ enum Instrumentation : unsigned { no_instrumentation = 0, flow_instrumentation =
 
 /* The machine that all vCPUs belong to. */
 struct Machine {
-	const x86::Profile *profile = nullptr;
+	const x86::Cores *cores = nullptr;
 	x86::Hardware hardware;
 	x86::Control *control = nullptr;
 	x86::Clock *clock = nullptr;
@@ -225,22 +225,23 @@ private:
 
 	const unsigned index;
 	Machine &machine;
+	const x86::Profile &profile = machine.cores->of(index);
 	/* What the machine's control said last. */
 	unsigned version = machine.control->version();
 	x86::Settings settings = machine.control->settings();
 	CpuRegisters registers;
 	CpuMemory memory;
 	x86::LocalApic apic{memory};
-	x86::Perfmon perfmon{*machine.profile, *this, machine.hardware.pt};
+	x86::Perfmon perfmon{profile, *this, machine.hardware.pt};
 	std::minstd_rand random{machine.seed * 64 + index};
-	x86::pt::PtUnit pt{*machine.profile, *machine.clock, memory, *this, settings.faults, settings.rules,
+	x86::pt::PtUnit pt{profile, *machine.clock, memory, *this, settings.faults, settings.rules,
 		machine.seed * 64 + index};
 	x86::Bts bts{memory,
 		{.store = machine.hardware.bts,
 			.counters = machine.hardware.pmu,
-			.freezes = machine.hardware.pmu && machine.profile->pmu.freezes()},
+			.freezes = machine.hardware.pmu && profile.pmu.freezes()},
 		settings.rules};
-	x86::Vmx vmx{*machine.profile};
+	x86::Vmx vmx{profile};
 	bool stores_branches = false; /* BTS is on */
 	FlowTracker tracker{*this};
 	unsigned unseen = 0; /* arrivals that the trace unit was not told of */

@@ -54,6 +54,29 @@ TEST_CASE("a performance interrupt goes to the APIC's own address, once")
 	CHECK_FALSE(memory.words.contains(0xfee0'3000));
 }
 
+TEST_CASE("a machine may have two types of cores, which differ in what their trace units can do")
+{
+	const Cores alike = find_cores("icelake").value();
+	CHECK(cpuid(alike.of(0), {}, 0x14, 0, {}) == cpuid(alike.of(1), {}, 0x14, 0, {}));
+	const Cores cores = find_cores("icelake+goldmont").value();
+	for (const unsigned leaf : {0u, 1u})
+		for (const unsigned processor : {0u, 1u, 2u, 5u}) {
+			const Profile &type = *find_profile(processor % 2 ? "goldmont" : "icelake");
+			CHECK(cpuid(cores.of(processor), {}, 0x14, leaf, {}) == cpuid(type, {}, 0x14, leaf, {}));
+		}
+	/* PTWRITE, and what there is but one of. */
+	CHECK(cores.of(0).pt.ptwrite);
+	CHECK_FALSE(cores.of(1).pt.ptwrite);
+	for (const unsigned leaf : {1u, 7u, 0xau, 0x15u})
+		CHECK(cpuid(cores.of(1), {}, leaf, 0, {}) == cpuid(cores.of(0), {}, leaf, 0, {}));
+	CHECK(find_cores("skylake+broadwell"));
+	for (const char *name :
+		{"", "+", "skylake+", "+skylake", "skylake+none", "skylake+icelake+goldmont", "broadwell+skylake"}) {
+		INFO(name);
+		CHECK_FALSE(find_cores(name));
+	}
+}
+
 TEST_CASE("every profile enumerates what it has, and hides what is switched off")
 {
 	for (const Profile &profile : profiles()) {

@@ -130,4 +130,16 @@ const Profile *find_profile(std::string_view name)
 	return at == std::end(all) ? nullptr : at;
 }
 
+std::optional<Cores> find_cores(std::string_view names)
+{
+	const auto plus = names.find('+');
+	const Profile *first = find_profile(names.substr(0, plus));
+	const Profile *second = plus == names.npos ? first : find_profile(names.substr(plus + 1));
+	if (!first || !second || (second->pt.mtc && !first->tsc_numerator))
+		return {};
+	Cores cores = {*first, *first};
+	cores.odd.pt = second->pt;
+	return cores;
+}
+
 } // namespace hwsim::x86

@@ -7,6 +7,7 @@
 #define HWSIM_X86_PROFILE_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -64,6 +65,16 @@ struct Profile {
 std::span<const Profile> profiles();
 /* By name, null if there is none. */
 const Profile *find_profile(std::string_view name);
+
+/* A machine with two types of cores: the second is the first but for what its trace unit can do. */
+struct Cores {
+	Profile even, odd; /* processors of these numbers */
+
+	const Profile &of(unsigned processor) const { return processor % 2 ? odd : even; }
+};
+
+/* NAME, whose cores are all alike, or NAME+OTHER. Nothing if one is none, or has clock packets and the first no clock for them. */
+std::optional<Cores> find_cores(std::string_view names);
 
 } // namespace hwsim::x86
 
