@@ -3,18 +3,20 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bits.h>
+#include <linux/cpu.h>
 #include <linux/device.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/printk.h>
+#include <linux/smp.h>
+#include <linux/string.h>
 
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
 #include "caps.h"
 #include "compat.h"
-
-enum { EAX, EBX, ECX, EDX };
+#include "leaf.h"
 
 /* A field of a register of a subleaf of CPUID leaf 14H. */
 struct cap {
@@ -24,11 +26,15 @@ struct cap {
 	u32 mask;
 };
 
-static u32 leaf_14h[2][4];
+/* What all CPUs can do that were online when the module was loaded. */
+static struct pt_leaf common;
+
+/* Of the first of them. */
+static u64 platform_info;
 
 static u32 value(const struct cap *cap)
 {
-	return (leaf_14h[cap->subleaf][cap->reg] & cap->mask) >> __ffs(cap->mask);
+	return (common.reg[cap->subleaf][cap->reg] & cap->mask) >> __ffs(cap->mask);
 }
 
 static ssize_t cap_show(struct device *dev, struct device_attribute *attr, char *page)
@@ -45,24 +51,24 @@ static ssize_t cap_show(struct device *dev, struct device_attribute *attr, char 
 	}
 
 static struct cap caps[PT_NR_CAPS] = {
-	CAP(PT_MAX_SUBLEAF, max_subleaf, 0, EAX, ~0u),
-	CAP(PT_CR3_FILTERING, cr3_filtering, 0, EBX, BIT(0)),
-	CAP(PT_PSB_CYC, psb_cyc, 0, EBX, BIT(1)),
-	CAP(PT_IP_FILTERING, ip_filtering, 0, EBX, BIT(2)),
-	CAP(PT_MTC, mtc, 0, EBX, BIT(3)),
-	CAP(PT_PTWRITE, ptwrite, 0, EBX, BIT(4)),
-	CAP(PT_POWER_EVENT_TRACE, power_event_trace, 0, EBX, BIT(5)),
-	CAP(PT_EVENT_TRACE, event_trace, 0, EBX, BIT(7)),
-	CAP(PT_TNT_DISABLE, tnt_disable, 0, EBX, BIT(8)),
-	CAP(PT_TOPA_OUTPUT, topa_output, 0, ECX, BIT(0)),
-	CAP(PT_TOPA_MULTIPLE_ENTRIES, topa_multiple_entries, 0, ECX, BIT(1)),
-	CAP(PT_SINGLE_RANGE_OUTPUT, single_range_output, 0, ECX, BIT(2)),
-	CAP(PT_OUTPUT_SUBSYS, output_subsys, 0, ECX, BIT(3)),
-	CAP(PT_PAYLOADS_LIP, payloads_lip, 0, ECX, BIT(31)),
-	CAP(PT_NUM_ADDRESS_RANGES, num_address_ranges, 1, EAX, GENMASK(2, 0)),
-	CAP(PT_MTC_PERIODS, mtc_periods, 1, EAX, GENMASK(31, 16)),
-	CAP(PT_CYCLE_THRESHOLDS, cycle_thresholds, 1, EBX, GENMASK(15, 0)),
-	CAP(PT_PSB_PERIODS, psb_periods, 1, EBX, GENMASK(31, 16)),
+	CAP(PT_MAX_SUBLEAF, max_subleaf, 0, PT_EAX, ~0u),
+	CAP(PT_CR3_FILTERING, cr3_filtering, 0, PT_EBX, BIT(0)),
+	CAP(PT_PSB_CYC, psb_cyc, 0, PT_EBX, BIT(1)),
+	CAP(PT_IP_FILTERING, ip_filtering, 0, PT_EBX, BIT(2)),
+	CAP(PT_MTC, mtc, 0, PT_EBX, BIT(3)),
+	CAP(PT_PTWRITE, ptwrite, 0, PT_EBX, BIT(4)),
+	CAP(PT_POWER_EVENT_TRACE, power_event_trace, 0, PT_EBX, BIT(5)),
+	CAP(PT_EVENT_TRACE, event_trace, 0, PT_EBX, BIT(7)),
+	CAP(PT_TNT_DISABLE, tnt_disable, 0, PT_EBX, BIT(8)),
+	CAP(PT_TOPA_OUTPUT, topa_output, 0, PT_ECX, BIT(0)),
+	CAP(PT_TOPA_MULTIPLE_ENTRIES, topa_multiple_entries, 0, PT_ECX, BIT(1)),
+	CAP(PT_SINGLE_RANGE_OUTPUT, single_range_output, 0, PT_ECX, BIT(2)),
+	CAP(PT_OUTPUT_SUBSYS, output_subsys, 0, PT_ECX, BIT(3)),
+	CAP(PT_PAYLOADS_LIP, payloads_lip, 0, PT_ECX, BIT(31)),
+	CAP(PT_NUM_ADDRESS_RANGES, num_address_ranges, 1, PT_EAX, GENMASK(2, 0)),
+	CAP(PT_MTC_PERIODS, mtc_periods, 1, PT_EAX, GENMASK(31, 16)),
+	CAP(PT_CYCLE_THRESHOLDS, cycle_thresholds, 1, PT_EBX, GENMASK(15, 0)),
+	CAP(PT_PSB_PERIODS, psb_periods, 1, PT_EBX, GENMASK(31, 16)),
 };
 
 u32 pt_cap(enum pt_cap cap)
@@ -99,21 +105,72 @@ const struct attribute_group pt_caps_group = {
 	.attrs = caps_attrs,
 };
 
+/* False: this CPU has no trace unit. */
+static bool read_leaf(struct pt_leaf *leaf)
+{
+	u32 *reg = leaf->reg[0];
+
+	*leaf = (struct pt_leaf){};
+	if (cpuid_eax(0) < 0x14 || !(cpuid_ebx(7) & BIT(25)))
+		return false;
+	cpuid_count(0x14, 0, &reg[PT_EAX], &reg[PT_EBX], &reg[PT_ECX], &reg[PT_EDX]);
+	if (reg[PT_EAX]) {
+		reg = leaf->reg[1];
+		cpuid_count(0x14, 1, &reg[PT_EAX], &reg[PT_EBX], &reg[PT_ECX], &reg[PT_EDX]);
+	}
+	return true;
+}
+
+bool pt_caps_here(void)
+{
+	struct pt_leaf leaf;
+
+	return read_leaf(&leaf) && pt_leaf_covers(&leaf, &common);
+}
+
+struct reading {
+	struct pt_leaf leaf;
+	u64 platform_info;
+	bool there;
+};
+
+/* On the CPU itself. */
+static void read_here(void *data)
+{
+	struct reading *reading = data;
+
+	reading->there = read_leaf(&reading->leaf);
+	if (rdmsrq_safe(MSR_PLATFORM_INFO, &reading->platform_info))
+		reading->platform_info = 0;
+}
+
+/* False: one has no trace unit. */
+static bool read_all(void)
+{
+	struct reading reading = {};
+	int cpu;
+
+	memset(&common, 0xff, sizeof(common));
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		smp_call_function_single(cpu, read_here, &reading, 1);
+		if (!reading.there)
+			break;
+		pt_leaf_meet(&common, &reading.leaf);
+		platform_info = platform_info ?: reading.platform_info;
+	}
+	cpus_read_unlock();
+	return reading.there;
+}
+
 int pt_caps_init(void)
 {
-	u32 *leaf = leaf_14h[0];
 	int n;
 
 	for (n = 0; n < PT_NR_CAPS; n++)
 		caps_attrs[n] = &caps[n].attr.attr;
-	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || cpuid_eax(0) < 0x14 ||
-	    !(cpuid_ebx(7) & BIT(25)))
-		return refused("this processor has none");
-	cpuid_count(0x14, 0, &leaf[EAX], &leaf[EBX], &leaf[ECX], &leaf[EDX]);
-	if (pt_cap(PT_MAX_SUBLEAF)) {
-		leaf = leaf_14h[1];
-		cpuid_count(0x14, 1, &leaf[EAX], &leaf[EBX], &leaf[ECX], &leaf[EDX]);
-	}
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || !read_all())
+		return refused("this processor, or a core of it, has none");
 	if (!pt_cap(PT_TOPA_OUTPUT))
 		return refused("it has no table of physical addresses (ToPA)");
 	return 0;
@@ -123,10 +180,7 @@ int pt_caps_init(void)
 static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribute *attr,
 				       char *page)
 {
-	u64 info = 0;
-
-	rdmsrq_safe(MSR_PLATFORM_INFO, &info);
-	return sysfs_emit(page, "%llu\n", info >> 8 & 0xff);
+	return sysfs_emit(page, "%llu\n", platform_info >> 8 & 0xff);
 }
 static DEVICE_ATTR_RO(max_nonturbo_ratio);
 

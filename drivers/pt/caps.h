@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What this processor's trace unit can do: CPUID leaf 14H, as SDM volume 3 "Detection of Intel
- * Processor Trace and Capability Enumeration" has it.  Read once; asked in any context.
+ * What the trace units can do, all of them: CPUID leaf 14H, as SDM volume 3 "Detection of Intel
+ * Processor Trace and Capability Enumeration" has it.  Hybrid processors have types of cores that
+ * differ in it.  Read once, on all CPUs that are online; asked in any context.
  */
 #ifndef AUXPMU_PT_CAPS_H
 #define AUXPMU_PT_CAPS_H
@@ -45,9 +46,13 @@ bool pt_needs_branches(void);
 
 /*
  * Reads CPUID.  0, or -ENODEV with a sentence in the log that says what this processor has not.
- * The bit of the feature is read as well, for the kernel may have been told not to see it.
+ * The bit of the feature is read as well, for the kernel may have been told not to see it.  May
+ * sleep.
  */
 int pt_caps_init(void);
+
+/* Can this CPU, which may have come since, do all that the others can?  Preemption off. */
+bool pt_caps_here(void);
 
 /* sysfs: caps/, and the ratios that timing packets are decoded with. */
 extern const struct attribute_group pt_caps_group;

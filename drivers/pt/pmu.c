@@ -69,7 +69,7 @@ static void buffer_fini(struct auxpmu_buffer *buffer)
 	pt_topa_free(buffer->private);
 }
 
-/* A CPU that came while somebody else was faster is not ours. */
+/* A CPU that came while somebody else was faster is not ours, and one that can do less neither. */
 static int add(struct auxpmu_session *session)
 {
 	return this_cpu_read(pt_units.claimed) ? 0 : -ENODEV;

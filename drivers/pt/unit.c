@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The trace unit of one CPU: see unit.h. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/bits.h>
 #include <linux/compiler.h>
 #include <linux/device.h>
 #include <linux/errno.h>
 #include <linux/perf_event.h>
+#include <linux/printk.h>
+#include <linux/smp.h>
 
 #include <asm/barrier.h>
 #include <asm/perf_event.h>
@@ -360,12 +364,26 @@ void pt_unit_kill(void)
 	wmb();
 }
 
+/* Of a CPU that was off when the module was loaded, and is of another type than the others. */
+static bool is_lesser(struct pt_unit *unit)
+{
+	bool lesser = !pt_caps_here();
+
+	if (lesser && !unit->lesser)
+		pr_notice("CPU %d is not traced: it can do less than caps/ says; load the module with all CPUs online\n",
+			  smp_processor_id());
+	unit->lesser = lesser;
+	return lesser;
+}
+
 int pt_unit_take(const char **why)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 	struct pt_registers *saved = &unit->saved;
 	unsigned int n;
 
+	if (is_lesser(unit))
+		return 0;
 	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &saved->ctl))
 		return -ENODEV;
 	if (saved->ctl & RTIT_CTL_TRACEEN) {
@@ -392,6 +410,8 @@ void pt_unit_give(void)
 	const struct pt_registers *saved = &unit->saved;
 	unsigned int n;
 
+	if (!unit->claimed)
+		return;
 	unit->claimed = false;
 	/* No other register can be written while TraceEn is set; in VMX operation it is clear. */
 	if (!pt_vmx_forbids())

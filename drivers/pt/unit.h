@@ -42,6 +42,7 @@ struct pt_errors {
  * struct pt_unit - one CPU's
  * @session: the framework's side
  * @claimed: it is ours
+ * @lesser: it cannot do what all others can, which was told
  * @armed: the framework has armed it, or tried to, and not disarmed it
  * @on: it may be writing
  * @latched: it was switched off by one of the NMI handlers
@@ -63,6 +64,7 @@ struct pt_errors {
 struct pt_unit {
 	struct auxpmu_session *session;
 	bool claimed;
+	bool lesser;
 	bool armed;
 	bool on;
 	bool latched;
@@ -115,7 +117,8 @@ void pt_unit_serve(struct pt_unit *unit);
 
 /*
  * The claim: saves the registers, which takes that the unit traces for nobody; puts them back, with
- * TraceEn clear; switches it off for good.
+ * TraceEn clear; switches it off for good.  A unit that can do less than the others is not taken:
+ * its CPU is not traced.
  */
 int pt_unit_take(const char **why);
 void pt_unit_give(void);
