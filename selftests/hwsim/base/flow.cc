@@ -53,15 +53,16 @@ void FlowTracker::branch(const Place &to)
 }
 
 /*
- * The hard question is whether the branch at the end of the block was executed. A handler that returns to the branch itself
- * says no: it has faulted. Any other address says yes, even one inside the block: a loop of one block, interrupted at its head.
+ * The hard question is whether the branch at the end of the block was executed. A fault there says no, an interrupt or a trap yes, even
+ * if it finds the branch itself next: RET may lead to itself, as in a recursion. A direct jump cannot fault but at its target.
  */
-void FlowTracker::discontinuity(const Place &from, const Place &to, bool finished)
+void FlowTracker::discontinuity(const Place &from, const Place &to, bool finished, Cause cause)
 {
 	run++;
 	if (current) {
 		const bool branches = is_branch(current->kind);
 		const bool direct = current->kind == Branch::conditional || current->kind == Branch::jump;
+		const bool faulted = cause == Cause::fault && from.pc == last() && !(direct && target() == from.pc);
 		if (current->kind == Branch::software_interrupt && (from.pc == last() || from.pc == end())) {
 			listener.straight(*current, start, end());
 			branch(to);
@@ -70,7 +71,7 @@ void FlowTracker::discontinuity(const Place &from, const Place &to, bool finishe
 			current = nullptr;
 			return;
 		}
-		if (branches && finished && (from.pc != last() || (direct && target() == from.pc)))
+		if (branches && finished && !faulted)
 			leave(from, true);
 		else if (inside(from.pc))
 			listener.straight(*current, start, from.pc);

@@ -52,6 +52,9 @@ protected:
 	~FlowListener() = default;
 };
 
+/* Why a handler is entered: an interrupt or a trap comes behind an instruction, a fault in the place of one. */
+enum class Cause { interrupt, fault };
+
 class FlowTracker
 {
 public:
@@ -137,7 +140,7 @@ public:
 	 * Control leaves "from", which has not run, for the exception or interrupt handler "to". The level and mode of "from" are
 	 * the machine's: behind a far transfer no block has said them yet.
 	 */
-	void discontinuity(const Place &from, const Place &to, bool finished);
+	void discontinuity(const Place &from, const Place &to, bool finished, Cause cause);
 	/* What came before is not to be continued: tracing starts, or blocks have run unseen. */
 	void forget()
 	{

@@ -195,7 +195,10 @@ Place Vcpu::state()
 	return place(0, registers[Reg::cs]);
 }
 
-/* SDM volume 3, "64-Bit Mode Stack Frame": delivery has pushed where to return to, with an error code on top or without. */
+/*
+ * SDM volume 3, "64-Bit Mode Stack Frame": delivery has pushed where to return to, its CS and RFLAGS, with an error code on top or
+ * without.
+ */
 Vcpu::Frame Vcpu::frame()
 {
 	Frame words{};
@@ -215,17 +218,27 @@ std::optional<unsigned> Vcpu::find_return(const Frame &frame, std::uint64_t addr
  * What the handler that is about to run has interrupted. The last block cannot say it: SYSRET and IRET leave for another level, and a
  * pending interrupt comes before the first block there. Of INT3 and its like QEMU says where they are, and they push what is behind them.
  */
-Place Vcpu::interrupted(std::uint64_t from, const Block *block)
+Place Vcpu::interrupted(const Frame &words, std::uint64_t from, const Block *block)
 {
 	const bool by_software =
 		block && block->kind == Branch::software_interrupt && !((block->address + block->last - from) & 0xfff);
-	const Frame words = frame();
 	/* INT n that the program may not is a fault, which pushes where it is. */
 	for (const std::uint64_t behind : {by_software ? block->sizes.back() : 0, 0})
 		if (const auto rip = find_return(words, from + behind))
 			return place(from, words[*rip + 1]);
 	counted.strange_frames++;
 	return place(from, registers[Reg::cs]);
+}
+
+/*
+ * SDM volume 3, "Instruction-Breakpoint Exception Condition": what is pushed for a fault has RF set, so that the instruction is not
+ * met as a breakpoint again; for a trap it has not. QEMU 11 sets RF for interrupts, too, which it does not announce as exceptions.
+ */
+Cause Vcpu::cause(const Frame &words, std::uint64_t from)
+{
+	constexpr std::uint64_t rflags_rf = 1 << 16;
+	const auto rip = find_return(words, from);
+	return announced && rip && (words[*rip + 2] & rflags_rf) ? Cause::fault : Cause::interrupt;
 }
 
 /* The handler is to return elsewhere. */
@@ -276,33 +289,41 @@ void Vcpu::follow(const Block &block)
 }
 
 /*
- * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. So the type does not tell
- * them apart. The control registers are those of the handler already.
+ * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. Nothing comes between. The
+ * control registers are those of the handler already.
  */
 void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
-	if (from == to)
+	if (from == to) {
+		announced = true;
 		return;
+	}
 	if (refused) {
 		/* An interrupt may have come before the fault: then the handler returns to the instruction, which is refused again. */
 		put_return(from, *refused);
 		from = *std::exchange(refused, {});
 	}
-	uncount_fault(from);
 	if (faulting) {
 		registers.set(faulting->first, faulting->second);
 		faulting.reset();
 	}
 	const bool finished = hot->position & Hot::finished;
 	const Block *block = hot->block();
+	if (counts() || tracker.active()) {
+		const Frame words = frame();
+		const Cause why = cause(words, from);
+		uncount_fault(why, from);
+		if (tracker.active()) {
+			counted.discontinuities++;
+			Place handler = state();
+			handler.pc = to;
+			tracker.discontinuity(
+				interrupted(words, from, finished ? block : nullptr), handler, finished, why);
+			watch(handler.level);
+		}
+	}
+	announced = false;
 	hot->position = 0;
-	if (!tracker.active())
-		return;
-	counted.discontinuities++;
-	Place handler = state();
-	handler.pc = to;
-	tracker.discontinuity(interrupted(from, finished ? block : nullptr), handler, finished);
-	watch(handler.level);
 }
 
 void Vcpu::keep_block()
@@ -413,7 +434,7 @@ void Vcpu::uncount(const Block &block, std::size_t from)
  * Where the block began is not known here, but its page offset is. An interrupt comes between blocks, at an address that was reached
  * from the end of the last one: at which that block has nothing, or which its branch led to. Then all of it has run.
  */
-void Vcpu::uncount_fault(std::uint64_t from)
+void Vcpu::uncount_fault(Cause cause, std::uint64_t from)
 {
 	const std::uint64_t position = hot->position;
 	const Block *block = hot->block();
@@ -421,7 +442,7 @@ void Vcpu::uncount_fault(std::uint64_t from)
 		return;
 	const std::uint64_t offset = (from - block->address) & 0xfff;
 	const bool at_last = offset == block->last;
-	if ((position & Hot::finished) && !at_last)
+	if ((position & Hot::finished) && (!at_last || cause != Cause::fault))
 		return;
 	if (at_last && (block->kind == Branch::conditional || block->kind == Branch::jump ||
 			       block->kind == Branch::software_interrupt))

@@ -137,10 +137,11 @@ public:
 private:
 	Place place(std::uint64_t pc, std::uint64_t cs);
 	/* The top of the stack when a handler is about to run, and which of its words is an address; or nothing. */
-	using Frame = std::array<std::uint64_t, 3>;
+	using Frame = std::array<std::uint64_t, 4>;
 	Frame frame();
 	static std::optional<unsigned> find_return(const Frame &frame, std::uint64_t address);
-	Place interrupted(std::uint64_t from, const Block *block);
+	Place interrupted(const Frame &words, std::uint64_t from, const Block *block);
+	Cause cause(const Frame &words, std::uint64_t from);
 	void put_return(std::uint64_t from, std::uint64_t to);
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
@@ -176,7 +177,7 @@ private:
 	/* Counting */
 	std::uint64_t total(x86::Event event, bool kernel) override;
 	void uncount(const Block &block, std::size_t from);
-	void uncount_fault(std::uint64_t from);
+	void uncount_fault(Cause cause, std::uint64_t from);
 	void collect();
 	void pass_time();
 	void rearm();
@@ -286,6 +287,7 @@ private:
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
 	/* A register that is not the guest's until a fault is delivered, and what it is to be then. */
 	std::optional<std::pair<Reg, std::uint64_t>> faulting;
+	bool announced = false;               /* an exception, until it is delivered */
 	std::optional<std::uint64_t> refused; /* an RDPMC or VMXON, until its fault is delivered */
 
 	struct {

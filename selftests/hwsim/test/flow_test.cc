@@ -2,6 +2,7 @@
 /* What the flow tracker makes of blocks, in a machine that runs by script. */
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -115,7 +116,7 @@ TEST_CASE("an interrupt at the head of a loop of one block comes after the branc
 	Machine machine;
 	const Block loop = block(0x1000, 2, Branch::conditional, -4);
 	machine.enter(loop);
-	machine.tracker.discontinuity({0x1000, 0, 1}, {0xf000, 0, 1}, true);
+	machine.tracker.discontinuity({0x1000, 0, 1}, {0xf000, 0, 1}, true, Cause::interrupt);
 	machine.enter(block(0xf000, 1, Branch::far), true);
 	CHECK(machine.recorder.said == Said{"taken 1002 1000", "interrupt 1000 f000"});
 	CHECK(machine.tracker.statistics().reads == 1);
@@ -125,16 +126,37 @@ TEST_CASE("a branch that faults was not taken")
 {
 	Machine machine;
 	machine.enter(block(0x1000, 2, Branch::indirect_call));
-	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true);
+	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, Cause::fault);
 	CHECK(machine.recorder.said == Said{"interrupt 1002 f000"});
 	CHECK(machine.recorder.instructions == 2);
+}
+
+TEST_CASE("a branch that leads to itself was executed if an interrupt comes, and not if it faults")
+{
+	const auto cause = GENERATE(Cause::interrupt, Cause::fault);
+	const auto kind = GENERATE(Branch::ret, Branch::indirect_jump, Branch::indirect_call, Branch::call);
+	Machine machine;
+	machine.enter(block(0x1000, 2, kind, -2));
+	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, cause);
+	CHECK(machine.recorder.said == (cause == Cause::interrupt ? Said{"taken 1002 1002", "interrupt 1002 f000"}
+								  : Said{"interrupt 1002 f000"}));
+	CHECK(machine.tracker.statistics().impossible == 0);
+}
+
+TEST_CASE("a direct jump to itself has been executed, whatever comes")
+{
+	const auto cause = GENERATE(Cause::interrupt, Cause::fault);
+	Machine machine;
+	machine.enter(block(0x1000, 2, Branch::conditional, -2));
+	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, cause);
+	CHECK(machine.recorder.said == Said{"taken 1002 1002", "interrupt 1002 f000"});
 }
 
 TEST_CASE("a fault in the middle ends the straight run there")
 {
 	Machine machine;
 	machine.enter(block(0x1000, 4, Branch::ret));
-	machine.tracker.discontinuity({0x1004, 0, 1}, {0xf000, 0, 1}, false);
+	machine.tracker.discontinuity({0x1004, 0, 1}, {0xf000, 0, 1}, false, Cause::fault);
 	CHECK(machine.recorder.said == Said{"interrupt 1004 f000"});
 	CHECK(machine.recorder.instructions == 4);
 }
@@ -143,7 +165,7 @@ TEST_CASE("a software interrupt is a far transfer")
 {
 	Machine machine;
 	machine.enter(block(0x1000, 2, Branch::software_interrupt));
-	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true);
+	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, Cause::fault);
 	machine.enter(block(0xf000, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1002 f000"});
 }
@@ -162,7 +184,7 @@ TEST_CASE("an interrupt right behind a far transfer is of the level that was rea
 	FlowTracker tracker(levels);
 	const Block sysret = block(0x1000, 1, Branch::far);
 	tracker.enter(sysret, true, [] { return 0x1000; });
-	tracker.discontinuity({0x400000, 3, 1}, {0xf000, 0, 1}, true);
+	tracker.discontinuity({0x400000, 3, 1}, {0xf000, 0, 1}, true, Cause::interrupt);
 	CHECK(levels.said == std::vector<std::pair<unsigned, unsigned>>{{0, 0}, {0, 3}, {3, 0}});
 }
 
@@ -314,7 +336,8 @@ TEST_CASE("the fast way tells what the slow way tells")
 			if (!program.below(50)) {
 				const std::uint64_t handler = program.anywhere();
 				for (Machine *machine : {&slow, &quick})
-					machine->tracker.discontinuity({program.pc, 0, 0}, {handler, 0, 0}, finished);
+					machine->tracker.discontinuity(
+						{program.pc, 0, 0}, {handler, 0, 0}, finished, Cause::interrupt);
 				program.pc = handler;
 				finished = false;
 			}

@@ -312,7 +312,7 @@ private:
 		const Block &there = block(user(from));
 		if (there.kind == Branch::software_interrupt)
 			enter(user(from));
-		tracker.discontinuity(user(from), to, true);
+		tracker.discontinuity(user(from), to, true, Cause::fault);
 	}
 	void arrive(std::uint64_t pc)
 	{
