@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -146,6 +147,62 @@ void odd_branches()
 		: "+c"(count), "=&r"(pc)::"memory", "cc");
 }
 
+/*
+ * Two stretches of code whose addresses differ in the upper halves of 32 bits (linked so, Makefile): RBX times to the CPUs of R12, on to
+ * the other stretch, back by a direct jump, and to the CPUs of R13. So a CPU is left, the last address in whose trace is of the other
+ * stretch, for one the last address in whose trace is of this one.
+ */
+asm(R"(
+	.pushsection .hop_here, "ax", @progbits
+hop:
+	mov	$203, %eax	# sched_setaffinity
+	mov	%r12, %rdx
+	syscall
+	lea	hop_there(%rip), %rax
+	jmp	*%rax
+hop_back:
+	mov	$203, %eax
+	mov	%r13, %rdx
+	syscall
+	dec	%ebx
+	jnz	hop
+	ret
+	.popsection
+	.pushsection .hop_there, "ax", @progbits
+hop_there:
+	jmp	hop_back
+	.popsection
+)");
+
+/* Between the first and the last of the CPUs that it may have, which may be one. */
+void hop()
+{
+	cpu_set_t all, first, last;
+	CPU_ZERO(&first);
+	CPU_ZERO(&last);
+	if (sched_getaffinity(0, sizeof all, &all))
+		_exit(1);
+	int cpu = 0, n = CPU_COUNT(&all);
+	for (; n; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		if (!CPU_COUNT(&first))
+			CPU_SET(cpu, &first);
+		if (!--n)
+			CPU_SET(cpu, &last);
+	}
+	unsigned long times = 6;
+	register cpu_set_t *to asm("r12") = &last;
+	register cpu_set_t *from asm("r13") = &first;
+	asm volatile("lea -128(%%rsp), %%rsp\n\t"
+		     "call hop\n\t"
+		     "lea 128(%%rsp), %%rsp"
+		: "+b"(times)
+		: "D"(0l), "S"(sizeof all), "r"(to), "r"(from)
+		: "rax", "rcx", "rdx", "r11", "memory", "cc");
+	sched_setaffinity(0, sizeof all, &all);
+}
+
 /* Each page is a fault, after which the same instruction goes on. */
 void touch_pages()
 {
@@ -175,6 +232,7 @@ void plain_work()
 		getppid();
 	}
 	odd_branches();
+	hop();
 	touch_pages();
 	alignas(64) char text[64]; /* strlen() has another way where a string comes near the end of a page */
 	std::snprintf(text, sizeof text, "%u %s %d", numbers[3], "words", numbers[5]);
