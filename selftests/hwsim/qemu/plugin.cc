@@ -94,7 +94,8 @@ void on_note_pc(unsigned vcpu, void *)
 
 void on_instruction(unsigned vcpu, void *data)
 {
-	plugin.vcpus[vcpu]->before(*static_cast<const Site *>(data));
+	plugin.vcpus[vcpu]->before(
+		*static_cast<const Site *>(data), reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
 }
 
 void on_after_cpuid(unsigned vcpu, void *)
@@ -416,6 +417,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			std::to_string(qemu_api_version) + " (QEMU 11) only");
 	if (!info->system_emulation || std::string_view(info->target_name) != "x86_64")
 		refuse("hwsim is for qemu-system-x86_64, this is " + std::string(info->target_name));
+	if (!Unwinder::find())
+		refuse("this QEMU does not export cpu_restore_state(), without which flags would be lost; build it "
+		       "with --enable-modules");
 	plugin.id = id;
 	plugin.machine.control = &plugin.control;
 	plugin.machine.cores = &plugin.cores;

@@ -170,7 +170,14 @@ void Vcpu::require(unsigned instrumentation, const Site &site)
 	machine.translate_anew();
 	uncount(*site.block, site.index);
 	hot->position = 0;
-	qemu_plugin_set_pc(block_pc + site.offset);
+	leave_for(block_pc + site.offset);
+}
+
+/* Out of the block, in a callback of on_instruction(). */
+void Vcpu::leave_for(std::uint64_t pc)
+{
+	Unwinder::restore(left_at);
+	qemu_plugin_set_pc(pc);
 }
 
 void Vcpu::instrumentation_changed()
@@ -597,9 +604,10 @@ void Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 
 // --- instructions -------------------------------------------------------------------------
 
-void Vcpu::before(const Site &site)
+void Vcpu::before(const Site &site, std::uintptr_t caller)
 {
 	using x86::Special;
+	left_at = caller;
 	if (version != machine.control->version())
 		take_over();
 	switch (site.instruction.special) {
@@ -821,7 +829,7 @@ void Vcpu::refuse(const Site &site)
 	refused = block_pc + site.offset;
 	uncount(*site.block, site.index);
 	hot->position = 0;
-	qemu_plugin_set_pc(nowhere);
+	leave_for(nowhere);
 }
 
 void Vcpu::rdtsc(const Site &site)

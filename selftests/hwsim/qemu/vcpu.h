@@ -27,6 +27,7 @@
 #include "../x86/pt_unit.h"
 #include "../x86/vmx.h"
 #include "registers.h"
+#include "unwind.h"
 
 namespace hwsim::qemu
 {
@@ -127,7 +128,8 @@ public:
 	std::uint32_t operand_size(std::uint64_t address, std::uint32_t read);
 	/* Before an instruction. Those that were carried out do not return but go on behind it. */
 	void note_pc() { block_pc = registers[Reg::rip]; }
-	void before(const Site &site);
+	/* "caller": the return address of the callback. */
+	void before(const Site &site, std::uintptr_t caller);
 	/* After a CPUID that QEMU has answered. */
 	void after_cpuid();
 
@@ -185,6 +187,7 @@ private:
 	std::uint64_t until_injection() const;
 	void settle();
 
+	[[noreturn]] void leave_for(std::uint64_t pc);
 	/* Ends the block behind an instruction that was carried out. */
 	[[noreturn]] void skip(const Site &site)
 	{
@@ -194,7 +197,7 @@ private:
 	[[noreturn]] void jump_behind(const Site &site)
 	{
 		hot->position = 0;
-		qemu_plugin_set_pc(block_pc + site.offset + site.size);
+		leave_for(block_pc + site.offset + site.size);
 	}
 	void cpuid(const Site &site);
 	bool carry_out();
@@ -235,8 +238,8 @@ private:
 	x86::LocalApic apic{memory};
 	x86::Perfmon perfmon{profile, *this, machine.hardware.pt};
 	std::minstd_rand random{machine.seed * 64 + index};
-	x86::pt::PtUnit pt{profile, *machine.clock, memory, *this, settings.faults, settings.rules,
-		machine.seed * 64 + index};
+	x86::pt::PtUnit pt{
+		profile, *machine.clock, memory, *this, settings.faults, settings.rules, machine.seed * 64 + index};
 	x86::Bts bts{memory,
 		{.store = machine.hardware.bts,
 			.counters = machine.hardware.pmu,
@@ -282,6 +285,7 @@ private:
 	std::uint64_t spurious_at = 0;
 
 	std::uint64_t block_pc = 0;
+	std::uintptr_t left_at = 0; /* where QEMU's code called us */
 	std::uint64_t tsc_aux = 0;
 	std::uint64_t idt = 0; /* linear address; the interface does not show it */
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
