@@ -33,7 +33,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	7
+#define AUXPMU_OPS_VERSION	8
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -338,6 +338,9 @@ ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, c
  *	on every CPU that is never switched on; where there is none of that name nothing is held
  * @handlers: PMUs of the kernel's, NULL at the end, one of which must be there, for its interrupt
  *	handler serves ours, too.  Where there is no @rival a counter of cycles keeps it at work
+ * @excludes: name of the kernel's PMU of those units that this processor does not have at work
+ *	beside ours, NULL if there are none.  The kernel counts who has which; where there is no
+ *	@rival to be counted by, an event of this one is held, which keeps out what both exclude
  * @begin: before any unit is taken: make interrupt handlers known.  @rival: it is there, and held.
  *	May sleep. 0 or an errno.
  * @end: undo it.  May sleep.
@@ -356,6 +359,7 @@ ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, c
 struct auxpmu_claim {
 	const char *rival;
 	const char *const *handlers;
+	const char *excludes;
 	int (*begin)(bool rival);
 	void (*end)(void);
 	int (*take)(const char **why);

@@ -5,7 +5,9 @@
  * The kernel's own PMU of the units is held by a counter on every CPU that is never switched on:
  * its events are exclusive, so that nobody can open another, and while there are any the kernel's
  * handler of performance interrupts works (on x86 x86_add_exclusive() counts them).  Where the
- * kernel has no such PMU, a counter of cycles that is never switched on keeps that handler at work.
+ * kernel has no such PMU, a counter of cycles that is never switched on keeps that handler at work;
+ * or one of the PMU whose units the processor does not have beside ours, so that the kernel, which
+ * takes us for that, gives neither those to anybody nor what both exclude.
  *
  * Counters on a CPU are for the privileged, and events of ours are not only: so a worker makes
  * them, never the task that opens the event.
@@ -43,7 +45,7 @@
  * @claimed: all units of CPUs that are online are ours, or somebody was faster on a CPU that came
  * @taken: those that are
  * @holds: the kernel's own PMU is held by one on each CPU
- * @keeper: or its interrupt handler by this one
+ * @keeper: or its interrupt handler, and what ours exclude, by this one
  * @rival: the type of the kernel's own PMU, AUXPMU_NO_RIVAL if there is none
  * @reason: why the last attempt failed
  * @release: gives them back
@@ -78,6 +80,10 @@ MODULE_PARM_DESC(release_delay, "milliseconds from the last event to when its tr
 static struct workqueue_struct *workers;
 static int hotplug;
 
+/* Of the claims whose units exclude each other, the one that has its own. */
+static DEFINE_MUTEX(exclusion);
+static const struct claim *exclusive;
+
 #define refuse_notice(_claim, _errno, _fmt, ...)				\
 ({										\
 	struct claim *claim_ = (_claim);					\
@@ -88,6 +94,22 @@ static int hotplug;
 })
 
 /* --- counters that never count ------------------------------------------------------------- */
+
+/* The type of a PMU that is the kernel's own; AUXPMU_NO_RIVAL if there is none of that name. */
+static u32 own_type(const struct claim *claim, const char *name)
+{
+	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
+	u32 type = AUXPMU_NO_RIVAL;
+	struct pmu *pmu;
+
+	if (!dev)
+		return type;
+	pmu = dev_get_drvdata(dev);
+	if (pmu && !pmu->module)
+		type = pmu->type;
+	put_device(dev);
+	return type;
+}
 
 static struct perf_event *idle_counter(int cpu, u32 type, u64 config)
 {
@@ -106,31 +128,68 @@ static struct perf_event *idle_counter(int cpu, u32 type, u64 config)
 	return perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
 }
 
+static int no_event(struct claim *claim, const char *name, int cpu, struct perf_event *event)
+{
+	if (PTR_ERR(event) == -EBUSY)
+		return refuse_notice(claim, EBUSY,
+				     "somebody traces with %s, or with what excludes it, on CPU %d; stop that first",
+				     name, cpu);
+	return refuse_notice(claim, -PTR_ERR(event), "no event of %s on CPU %d: %pe", name, cpu,
+			     event);
+}
+
 static int hold(struct claim *claim, int cpu)
 {
 	struct perf_event *event = idle_counter(cpu, claim->rival, 0);
 
-	if (!IS_ERR(event)) {
-		*per_cpu_ptr(claim->holds, cpu) = event;
-		return 0;
-	}
-	if (PTR_ERR(event) == -EBUSY)
-		return refuse_notice(claim, EBUSY,
-				     "somebody traces with %s, or with what excludes it, on CPU %d; stop that first",
-				     claim->ops->rival, cpu);
-	return refuse_notice(claim, -PTR_ERR(event), "no event of %s on CPU %d: %pe",
-			     claim->ops->rival, cpu, event);
+	if (IS_ERR(event))
+		return no_event(claim, claim->ops->rival, cpu, event);
+	*per_cpu_ptr(claim->holds, cpu) = event;
+	return 0;
 }
 
 static int keep(struct claim *claim)
 {
-	struct perf_event *event = idle_counter(cpumask_first(cpu_online_mask), PERF_TYPE_HARDWARE,
-						PERF_COUNT_HW_CPU_CYCLES);
+	const char *name = claim->ops->excludes;
+	u32 type = name ? own_type(claim, name) : AUXPMU_NO_RIVAL;
+	int cpu = cpumask_first(cpu_online_mask);
+	struct perf_event *event;
 
+	if (type == AUXPMU_NO_RIVAL) {
+		name = "cycles";
+		event = idle_counter(cpu, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	} else {
+		event = idle_counter(cpu, type, 0);
+	}
 	if (IS_ERR(event))
-		return refuse_notice(claim, -PTR_ERR(event), "no counter of cycles: %pe", event);
+		return no_event(claim, name, cpu, event);
 	claim->keeper = event;
 	return 0;
+}
+
+/* The kernel's count does not tell two of ours apart. */
+static int exclude_others(struct claim *claim)
+{
+	const struct claim *other;
+
+	if (!claim->ops->excludes)
+		return 0;
+	mutex_lock(&exclusion);
+	other = exclusive;
+	if (!other)
+		exclusive = claim;
+	mutex_unlock(&exclusion);
+	return other ? refuse_notice(claim, EBUSY,
+				     "%s has units that this processor does not have at work beside them; stop its tracing first",
+				     other->pmu->pmu.name) : 0;
+}
+
+static void admit_others(const struct claim *claim)
+{
+	mutex_lock(&exclusion);
+	if (exclusive == claim)
+		exclusive = NULL;
+	mutex_unlock(&exclusion);
 }
 
 static void let_go(struct perf_event **event)
@@ -212,22 +271,6 @@ static void unclaim_cpu(struct claim *claim, int cpu)
 
 /* --- all of them ------------------------------------------------------------------------- */
 
-/* The type of a PMU that is the kernel's own; AUXPMU_NO_RIVAL if there is none of that name. */
-static u32 own_type(const struct claim *claim, const char *name)
-{
-	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
-	u32 type = AUXPMU_NO_RIVAL;
-	struct pmu *pmu;
-
-	if (!dev)
-		return type;
-	pmu = dev_get_drvdata(dev);
-	if (pmu && !pmu->module)
-		type = pmu->type;
-	put_device(dev);
-	return type;
-}
-
 static bool interrupts_are_handled(const struct claim *claim)
 {
 	const char *const *name;
@@ -246,6 +289,28 @@ static void release_all(struct claim *claim)
 		unclaim_cpu(claim, cpu);
 	let_go(&claim->keeper);
 	claim->ops->end();
+	admit_others(claim);
+}
+
+/* What keeps everybody else away, as far as that is not for each CPU. */
+static int begin(struct claim *claim)
+{
+	int ret = exclude_others(claim);
+
+	if (ret)
+		return ret;
+	claim->rival = own_type(claim, claim->ops->rival);
+	ret = claim->rival == AUXPMU_NO_RIVAL ? keep(claim) : 0;
+	if (ret)
+		goto admit;
+	ret = claim->ops->begin(claim->rival != AUXPMU_NO_RIVAL);
+	if (!ret)
+		return 0;
+	ret = refuse_notice(claim, -ret, "no interrupt handler: error %d", ret);
+	let_go(&claim->keeper);
+admit:
+	admit_others(claim);
+	return ret;
 }
 
 static int claim_all(struct claim *claim)
@@ -255,15 +320,9 @@ static int claim_all(struct claim *claim)
 	if (!interrupts_are_handled(claim))
 		return refuse_notice(claim, ENODEV,
 				     "the kernel has no PMU of the processor, so nobody would acknowledge interrupts");
-	claim->rival = own_type(claim, claim->ops->rival);
-	ret = claim->rival == AUXPMU_NO_RIVAL ? keep(claim) : 0;
+	ret = begin(claim);
 	if (ret)
 		return ret;
-	ret = claim->ops->begin(claim->rival != AUXPMU_NO_RIVAL);
-	if (ret) {
-		let_go(&claim->keeper);
-		return refuse_notice(claim, -ret, "no interrupt handler: error %d", ret);
-	}
 	for_each_online_cpu(cpu) {
 		ret = claim_cpu(claim, cpu);
 		if (ret) {

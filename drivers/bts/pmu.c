@@ -17,6 +17,7 @@
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
+#include "../intel/exclusion.h"
 #include "../intel/nmi.h"
 #include "auxpmu.h"
 #include "compat.h"
@@ -96,7 +97,7 @@ static const struct auxpmu_ops ops = {
 	.buffer_fini = bts_unit_leave_buffer,
 };
 
-static const struct auxpmu_claim claim = {
+static struct auxpmu_claim claim = {
 	.rival = "intel_bts",
 	.handlers = intel_nmi_kernels,
 	.begin = bts_nmi_register,
@@ -158,6 +159,8 @@ static int __init bts_init(void)
 		return -EINVAL;
 	}
 	desc.name = name;
+	if (intel_traces_exclude_each_other())
+		claim.excludes = "intel_pt";
 	/* Who knows intel_bts expects aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "intel_bts");
 	pmu = auxpmu_register(&desc);

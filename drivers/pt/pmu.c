@@ -13,6 +13,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 
+#include "../intel/exclusion.h"
 #include "../intel/nmi.h"
 #include "auxpmu.h"
 #include "caps.h"
@@ -88,7 +89,7 @@ static const struct auxpmu_ops ops = {
 	.forget = pt_unit_forget,
 };
 
-static const struct auxpmu_claim claim = {
+static struct auxpmu_claim claim = {
 	.rival = "intel_pt",
 	.handlers = intel_nmi_kernels,
 	.begin = pt_nmi_register,
@@ -131,6 +132,8 @@ static int __init pt_init(void)
 	pt_config_init();
 	pt_vmx_init();
 	desc.name = name;
+	if (intel_traces_exclude_each_other())
+		claim.excludes = "intel_bts";
 	desc.nr_addr_filters = pt_nr_ranges();
 	/* Who knows intel_pt expects aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "intel_pt");
