@@ -573,12 +573,12 @@ private:
 		return std::string(AUXPMU_DEBUGFS "/") + Machine::name_of(static_cast<Type>(type));
 	}
 
-	/* Whoever pauses or resumes an event that is closed has the kernel warn (docs/compatibility.md). */
+	/* Whoever pauses, resumes or samples an event that is closed may have the kernel warn (docs/compatibility.md). */
 	bool needed(int fd)
 	{
 		const KnownEvent *known = fd < 0 ? nullptr : tally.find(id_of(fd));
 
-		return known && known->paused;
+		return known && known->needed;
 	}
 
 	/* Takes the place of what was in the slot. */
@@ -690,8 +690,8 @@ private:
 		if (fd < 0)
 			return errno;
 		tally.remember(id_of(static_cast<int>(fd)), raw_inherits(raw), redirects);
-		if (KnownEvent *leader = leads && raw_acts(raw) ? tally.find(id_of(other)) : nullptr)
-			leader->paused = true;
+		if (KnownEvent *leader = leads && raw_needs_leader(raw) ? tally.find(id_of(other)) : nullptr)
+			leader->needed = true;
 		return put(a[arg::event] % nr_events, static_cast<int>(fd));
 	}
 
@@ -704,13 +704,13 @@ private:
 		return attr.inherit;
 	}
 
-	/* aux_action, which older headers have no name for. */
-	static bool raw_acts(const std::byte *raw)
+	/* aux_sample_size, and aux_action behind it, which older headers have no name for. */
+	static bool raw_needs_leader(const std::byte *raw)
 	{
-		std::uint32_t action;
+		std::uint32_t size_action[2];
 
-		std::memcpy(&action, raw + offsetof(perf_event_attr, aux_sample_size) + sizeof(action), sizeof(action));
-		return action & ~1u;
+		std::memcpy(size_action, raw + offsetof(perf_event_attr, aux_sample_size), sizeof(size_action));
+		return size_action[0] || (size_action[1] & ~1u);
 	}
 
 	int map_data(std::uint64_t mapping, std::uint64_t from, std::uint64_t pages, std::uint64_t ring)

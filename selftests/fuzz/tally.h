@@ -25,7 +25,7 @@ struct KnownEvent {
 	std::atomic<bool> inherits;
 	std::atomic<bool> redirected;
 	std::atomic<bool> mapped[2]; /* ring and area: ever */
-	std::atomic<bool> paused;    /* is another event to pause or resume it? */
+	std::atomic<bool> needed;    /* is another event to pause, resume or sample it? */
 };
 
 class Tally

@@ -171,6 +171,14 @@ std::vector<Way> ways_of_any()
 				auto leader = Event::open(dummy_attr(), Target::on_cpu(cpus() - 1)).value();
 				return open_event(usual(), Target::task(), leader.fd());
 			}},
+		{"a member that samples the trace of the leader, and traces itself", EINVAL,
+			[] {
+				auto leader = Event::open(usual(), Target::on_cpu(0)).value();
+				auto member = usual();
+				member.sample_type = PERF_SAMPLE_AUX;
+				member.aux_sample_size = 4096;
+				return open_event(member, Target::on_cpu(0), leader.fd());
+			}},
 		{"into the ring of another CPU", EINVAL,
 			[] {
 				auto lender = Event::open(dummy_attr(), Target::task()).value();
