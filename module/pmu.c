@@ -120,12 +120,13 @@ static int event_init(struct perf_event *event)
 	}
 
 	/*
-	 * What has AUX sampling (5.5 to 7.3) gets the leader for a member that asks for samples, then
-	 * finds that two events of an exclusive PMU are one too many, and does not put the leader:
-	 * it is never freed, nor is the module.
+	 * From 5.5 to 7.3 the core gets the leader for a member that asks for samples, then finds
+	 * that two events of an exclusive PMU are one too many, and does not put the leader: it is
+	 * never freed, nor is the module.
 	 */
 	if (event->attr.aux_sample_size && event->group_leader != event) {
-		auxpmu_notice(pmu, "aux_sample_size refused: it is for members that do not trace");
+		auxpmu_notice(pmu,
+			      "aux_sample_size refused: it is for members that do not trace");
 		return -EINVAL;
 	}
 
