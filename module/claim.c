@@ -154,34 +154,39 @@ static int keep(struct claim *claim)
 	u32 type = name ? own_type(claim, name) : AUXPMU_NO_RIVAL;
 	int cpu = cpumask_first(cpu_online_mask);
 	struct perf_event *event;
+	u64 config = 0;
 
 	if (type == AUXPMU_NO_RIVAL) {
 		name = "cycles";
-		event = idle_counter(cpu, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	} else {
-		event = idle_counter(cpu, type, 0);
+		type = PERF_TYPE_HARDWARE;
+		config = PERF_COUNT_HW_CPU_CYCLES;
 	}
+	event = idle_counter(cpu, type, config);
 	if (IS_ERR(event))
 		return no_event(claim, name, cpu, event);
 	claim->keeper = event;
 	return 0;
 }
 
-/* The kernel's count does not tell two of ours apart. */
+/*
+ * The kernel's count does not tell two of ours apart.  Whoever is the exclusive one cannot go as
+ * long as the lock is held.
+ */
 static int exclude_others(struct claim *claim)
 {
-	const struct claim *other;
+	int ret = 0;
 
 	if (!claim->ops->excludes)
 		return 0;
 	mutex_lock(&exclusion);
-	other = exclusive;
-	if (!other)
+	if (exclusive)
+		ret = refuse_notice(claim, EBUSY,
+				    "%s has units that this processor does not have at work beside them; stop its tracing first",
+				    exclusive->pmu->pmu.name);
+	else
 		exclusive = claim;
 	mutex_unlock(&exclusion);
-	return other ? refuse_notice(claim, EBUSY,
-				     "%s has units that this processor does not have at work beside them; stop its tracing first",
-				     other->pmu->pmu.name) : 0;
+	return ret;
 }
 
 static void admit_others(const struct claim *claim)

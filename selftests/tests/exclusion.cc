@@ -47,23 +47,17 @@ void check_second(const std::string &name)
 	CHECK((second || second.error().code == EBUSY));
 }
 
-std::string claim_of(const std::string &name)
+void wait_until_both_free()
 {
-	return read_small_file("/sys/bus/event_source/devices/" + name + "/claim").value_or("");
-}
-
-/* Ours give back what they hold a moment after their last event is gone. */
-void wait_until_all_free()
-{
-	for (const std::string &name : {options().pmu, other()})
-		wait_until("the trace units to be given back", [&] { return !claim_of(name).starts_with("held"); });
+	wait_until_free(options().pmu);
+	wait_until_free(other());
 }
 
 } // namespace
 
 TEST_CASE("While a unit traces nobody gets what the processor does not have at work beside it", "[excludes][.]")
 {
-	wait_until_all_free();
+	wait_until_both_free();
 	const Event first = open(options().pmu).value();
 
 	check_second(other());
@@ -72,17 +66,17 @@ TEST_CASE("While a unit traces nobody gets what the processor does not have at w
 TEST_CASE("Behind what the processor does not have at work beside it a unit is refused, and free again afterwards",
 	"[excludes][.]")
 {
-	wait_until_all_free();
+	wait_until_both_free();
 	KernelLog log;
 	{
 		const Event first = open(other()).value();
 
 		check_second(options().pmu);
 	}
-	if (!claim_of(options().pmu).empty() && excludes())
-		CHECK(log.says(
-			"trace units not to be had: " +
-			(claim_of(other()).empty() ? "somebody traces with " + other() : other() + " has units")));
-	wait_until_all_free();
+	if (!attribute("claim").empty() && excludes())
+		CHECK(log.says("trace units not to be had: " + (attribute("claim", other()).empty()
+									       ? "somebody traces with " + other()
+									       : other() + " has units")));
+	wait_until_both_free();
 	const Event again = open(options().pmu).value();
 }

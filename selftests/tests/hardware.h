@@ -37,9 +37,9 @@ inline void need_in_tree()
 		SKIP("the kernel's own " << rival() << " is not there");
 }
 
-inline std::string attribute(const std::string &name)
+inline std::string attribute(const std::string &name, const std::string &of = options().pmu)
 {
-	return read_small_file("/sys/bus/event_source/devices/" + options().pmu + "/" + name).value_or("");
+	return read_small_file("/sys/bus/event_source/devices/" + of + "/" + name).value_or("");
 }
 
 /* Where tables hold one region only, each of them interrupts, and an overwriting buffer has to be one block. */
@@ -55,9 +55,9 @@ inline unsigned long nr_filters()
 }
 
 /* The units are given back a moment after the last event is gone. */
-inline void wait_until_free()
+inline void wait_until_free(const std::string &pmu = options().pmu)
 {
-	wait_until("the trace units to be given back", [] { return !attribute("claim").starts_with("held"); });
+	wait_until("the trace units to be given back", [&] { return !attribute("claim", pmu).starts_with("held"); });
 }
 
 /* Code that makes trace: a few bytes of PT, two records and more of BTS, for each of these calls. */
