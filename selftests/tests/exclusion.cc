@@ -2,7 +2,8 @@
 /*
  * Some processors do not have Intel PT at work beside BTS and LBR. The kernel counts for its own PMUs who has which. With --pmu intel_pt or
  * intel_bts the other one is opened, too, whoever drives them (or OTHER=PMU, of the environment): the outcome is in the environment
- * (EXCLUDES=yes or no), and that of the kernel's own drivers, which these tests run with as well, is what ours has to come up to.
+ * (EXCLUDES=yes or no; of LBR EXCLUDES_LBR), and that of the kernel's own drivers, which these tests run with as well, is what ours has to come
+ * up to.
  */
 #include <cstdlib>
 
@@ -15,18 +16,39 @@ using namespace auxpmu::test;
 namespace
 {
 
-bool excludes()
+bool said(const char *name)
 {
-	const char *const asked = std::getenv("EXCLUDES");
+	const char *const asked = std::getenv(name);
 
 	REQUIRE(asked);
 	return asked == std::string("yes");
+}
+
+bool excludes()
+{
+	return said("EXCLUDES");
 }
 
 Result<Event> open(const std::string &name)
 {
 	perf_event_attr attr = Pmu::find(name).value().attr();
 
+	attr.exclude_kernel = 1;
+	attr.disabled = 1;
+	return Event::open(attr, Target::task());
+}
+
+/* A counter that has the last branches of programs in its samples. */
+Result<Event> open_records()
+{
+	perf_event_attr attr{};
+
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.config = PERF_COUNT_HW_INSTRUCTIONS;
+	attr.sample_period = 100'000;
+	attr.sample_type = PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
 	attr.exclude_kernel = 1;
 	attr.disabled = 1;
 	return Event::open(attr, Target::task());
@@ -79,4 +101,65 @@ TEST_CASE("Behind what the processor does not have at work beside it a unit is r
 									       : other() + " has units")));
 	wait_until_both_free();
 	const Event again = open(options().pmu).value();
+}
+
+TEST_CASE("While a unit traces nobody gets last branch records where the processor does not have them beside it, nor "
+	  "the unit while somebody has",
+	"[excludes][lbr][.]")
+{
+	const bool apart = said("EXCLUDES_LBR");
+
+	wait_until_free(options().pmu);
+	{
+		const Event first = open(options().pmu).value();
+		const auto records = open_records();
+
+		CHECK(static_cast<bool>(records) == !apart);
+		CHECK((records || records.error().code == EBUSY));
+	}
+	wait_until_free(options().pmu);
+	{
+		const Event first = open_records().value();
+		const auto unit = open(options().pmu);
+
+		CHECK(static_cast<bool>(unit) == !apart);
+		CHECK((unit || unit.error().code == EBUSY));
+	}
+	wait_until_free(options().pmu);
+	const Event again = open(options().pmu).value();
+}
+
+TEST_CASE("Where nothing keeps last branch records away the unit is refused while they are on, which is told, counted, "
+	  "and over with them",
+	"[lbr-beside][.]")
+{
+	pin(0);
+	Setup setup = on_cpu(0, 64 * KiB);
+	setup.mode = AuxMode::overwrite;
+	const auto faults = [] {
+		return std::stoull(attribute("errors/fault"));
+	};
+	const auto before = faults();
+	Tracer tracer(setup);
+	const auto written = [&tracer] {
+		const std::uint64_t head = tracer.aux.head();
+		tracer.enable();
+		churn(1000);
+		tracer.disable();
+		tracer.drain();
+		return tracer.aux.head() - head;
+	};
+
+	{
+		const Event records = open_records().value();
+		REQUIRE(records.enable());
+		CHECK(written() == 0);
+		CHECK(tracer.tally.partial == 1);
+	}
+	/* One for each time that it was scheduled in. */
+	const auto refused = faults();
+	CHECK(refused > before);
+	CHECK(written() > 1000);
+	CHECK(tracer.tally.partial == 1);
+	CHECK(faults() == refused);
 }

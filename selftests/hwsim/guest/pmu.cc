@@ -27,6 +27,8 @@
 #include <utility>
 #include <vector>
 
+#include "msr.h"
+
 namespace
 {
 
@@ -65,12 +67,6 @@ unsigned tried, wrong, told;
 	va_end(arguments);
 }
 
-[[noreturn]] void give_up(const char *what)
-{
-	std::perror(what);
-	std::exit(2);
-}
-
 // --- the processor ------------------------------------------------------------------------
 
 struct Cpuid {
@@ -92,6 +88,8 @@ struct Pmu {
 	bool any_thread = version >= 3 && !(pmu.d >> 15 & 1);
 	bool store = features.d >> 21 & 1, store_by_level = features.c >> 4 & 1, tells_more = features.c >> 15 & 1;
 	bool trace = cpuid(7).b >> 25 & 1;
+	/* LBR of IA32_DEBUGCTL stays clear: SDM volume 3, "Last Branch Records". */
+	bool architectural_lbr = cpuid(7).d >> 19 & 1;
 	/* IA32_PERF_CAPABILITIES */
 	bool full_width = false, freezes_in_smm = false;
 
@@ -99,37 +97,6 @@ struct Pmu {
 };
 Pmu machine;
 
-class Registers
-{
-public:
-	void open(int cpu)
-	{
-		file = ::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDWR);
-		if (file < 0)
-			give_up("/dev/cpu/N/msr");
-	}
-	/* Nothing if it is refused. */
-	std::optional<std::uint64_t> read(std::uint32_t msr) const
-	{
-		std::uint64_t value = 0;
-		if (pread(file, &value, sizeof value, msr) == sizeof value)
-			return value;
-		if (errno != EIO)
-			give_up("read a register");
-		return {};
-	}
-	bool write(std::uint32_t msr, std::uint64_t value) const
-	{
-		if (pwrite(file, &value, sizeof value, msr) == sizeof value)
-			return true;
-		if (errno != EIO)
-			give_up("write a register");
-		return false;
-	}
-	std::uint64_t operator[](std::uint32_t msr) const { return read(msr).value_or(0); }
-
-	int file = -1;
-};
 Registers registers;
 
 /* Nothing counts, nothing has overflowed. */
@@ -232,7 +199,7 @@ void try_reserved_bits()
 		bits |= one_at(11) | one_at(12);
 	if (machine.freezes_in_smm)
 		bits |= one_at(14);
-	try_bits(debugctl, bits, same);
+	try_bits(debugctl, bits, [](std::uint64_t value) { return value & ~std::uint64_t{machine.architectural_lbr}; });
 }
 
 /* IA32_PERF_GLOBAL_STATUS_SET and _RESET, bit by bit; IA32_PERF_GLOBAL_INUSE. */
@@ -391,7 +358,7 @@ void run(unsigned times, std::uint64_t counters)
 		     "add $8, %%rsi\n\t"
 		     "syscall"
 		: "+a"(number), "+S"(from)
-		: "D"(registers.file), "d"(8), [msr] "i"(control), [times] "r"(times), "m"(values)
+		: "D"(registers.descriptor()), "d"(8), [msr] "i"(control), [times] "r"(times), "m"(values)
 		: "rcx", "r10", "r11", "memory");
 }
 

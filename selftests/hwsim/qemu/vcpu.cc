@@ -99,9 +99,8 @@ void Vcpu::take_over()
 		perfmon.reset();
 		vmx.reset();
 		bts.reset();
-		stores_branches = false;
-		note_duty();
-		watch(0);
+		lbr.reset();
+		debugctl_changed();
 	}
 	if (settings.losses != before.losses) {
 		to_lose = settings.loss.to != x86::Loss::To::nothing;
@@ -119,8 +118,15 @@ void Vcpu::lose()
 	to_lose = false;
 	pt.lose(settings.loss);
 	bts.lose(settings.loss);
-	perfmon.freeze_on_request(bts.freezes_counters());
-	stores_branches = false;
+	debugctl_changed();
+}
+
+/* Or what else says which branches are stored. */
+void Vcpu::debugctl_changed()
+{
+	perfmon.freeze_on_request(bts.freezes_counters(), bts.freezes_records());
+	lbr.switch_by_debugctl(bts.keeps_records());
+	stores_branches = stores(0) || stores(3);
 	note_duty();
 	watch(0);
 	review_needs();
@@ -139,7 +145,7 @@ unsigned Vcpu::needs_now() const
 {
 	const x86::Faults &faults = settings.faults;
 	unsigned needs = no_instrumentation;
-	if (pt.is_switched_on() || bts.watches(0) || bts.watches(3))
+	if (pt.is_switched_on() || stores_branches)
 		needs |= tracing_needs();
 	if (machine.hardware.pmu &&
 		(perfmon.counting() || faults.late_pmi || faults.doubled_pmi || faults.spurious_pmi))
@@ -367,18 +373,24 @@ void Vcpu::set_gate(unsigned n, bool watched)
 	gate = {base, (base >> Hot::instruction_shift) + allowance, watched};
 }
 
-void Vcpu::store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to)
+void Vcpu::store_branch(const Transfer &branch)
 {
-	if (!bts.watches(level))
-		return;
+	if (lbr.is_on() && !perfmon.records_frozen())
+		lbr.record(branch, machine.clock->tsc());
+	if (bts.watches(branch.level))
+		store_in_area(branch);
+}
+
+void Vcpu::store_in_area(const Transfer &branch)
+{
 	const std::uint64_t before = bts.statistics().dropped;
-	if (bts.record(from, to)) {
+	if (bts.record(branch.from, branch.to.pc)) {
 		if (bts.freezes_counters())
 			collect();
 		perfmon.request();
 		performance_interrupt();
 	}
-	bts_truth.write(bts.statistics().dropped == before ? from : from ^ dropped, to);
+	bts_truth.write(bts.statistics().dropped == before ? branch.from : branch.from ^ dropped, branch.to.pc);
 }
 
 void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
@@ -393,7 +405,7 @@ void Vcpu::transfer(const Transfer &transfer)
 	if (was && (transfer.taken || !pt.enabled()))
 		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : pt.left_for());
 	if (transfer.taken)
-		store_branch(transfer.from, transfer.level, transfer.to.pc);
+		store_branch(transfer);
 }
 
 void Vcpu::interrupt(const Place &from, const Place &to)
@@ -402,7 +414,7 @@ void Vcpu::interrupt(const Place &from, const Place &to)
 	pt.interrupt(from, to);
 	if (was)
 		truth.write(from.pc, pt.enabled() ? to.pc : pt.left_for());
-	store_branch(from.pc, from.level, to.pc);
+	store_branch({Branch::far, true, from.pc, from.pc, from.level, to});
 }
 
 void Vcpu::address_space(std::uint64_t from)
@@ -537,6 +549,11 @@ std::uint64_t Vcpu::skid()
 void Vcpu::performance_interrupt()
 {
 	counted.pmi_asked++;
+	/* SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the switch says it, from 4 on the status. */
+	if (profile.pmu.version < 4 && bts.freezes_records()) {
+		bts.switch_records_off();
+		lbr.switch_by_debugctl(false);
+	}
 	const x86::Faults &faults = settings.faults;
 	if (faults.lost_pmi && counted.pmi_asked % faults.lost_pmi == 0)
 		return;
@@ -731,6 +748,8 @@ void Vcpu::rdmsr(const Site &site)
 		jump_behind(site);
 	} else if (bts.owns(msr)) {
 		set_edx_eax(bts.read(msr));
+	} else if (lbr.owns(msr)) {
+		set_edx_eax(lbr.read(msr));
 	} else if (x86::Vmx::owns(msr)) {
 		const auto value = vmx.read(msr);
 		if (!value)
@@ -756,7 +775,8 @@ void Vcpu::wrmsr(const Site &site)
 	if (settings.faults.gp && msr == settings.faults.gp)
 		return fault_msr();
 	if (machine.hardware.pt && x86::pt::PtRegisters::owns(msr)) {
-		if (pt.write_faults(msr, value) || (msr == x86::pt::msr::ctl && vmx.forbids_trace()))
+		if (pt.write_faults(msr, value) || (msr == x86::pt::msr::ctl && vmx.forbids_trace()) ||
+			(pt.switches_on(msr, value) && excludes(bts.read(x86::Bts::debugctl))))
 			return fault_msr();
 		if (pt.switches_on(msr, value))
 			require(tracing_needs(), site);
@@ -774,16 +794,20 @@ void Vcpu::wrmsr(const Site &site)
 		review_needs();
 		jump_behind(site);
 	} else if (bts.owns(msr)) {
-		if (bts.write_faults(msr, value))
+		if (bts.write_faults(msr, value) ||
+			(msr == x86::Bts::debugctl && pt.is_switched_on() && excludes(value)))
 			return fault_msr();
-		if (x86::Bts::switches_on(msr, value))
+		if (bts.switches_on(msr, value))
 			require(tracing_needs(), site);
 		bts.write(msr, value);
-		perfmon.freeze_on_request(bts.freezes_counters());
-		stores_branches = bts.watches(0) || bts.watches(3);
-		note_duty();
-		watch(0);
-		review_needs();
+		debugctl_changed();
+	} else if (lbr.owns(msr)) {
+		if (lbr.write_faults(msr, value))
+			return fault_msr();
+		if (lbr.switches_on(msr, value))
+			require(tracing_needs(), site);
+		lbr.write(msr, value);
+		debugctl_changed();
 	} else if (x86::Vmx::owns(msr)) {
 		if (vmx.write_faults(msr, value))
 			return fault_msr();

@@ -21,6 +21,7 @@
 #include "../x86/control.h"
 #include "../x86/cpuid.h"
 #include "../x86/duty.h"
+#include "../x86/lbr.h"
 #include "../x86/local_apic.h"
 #include "../x86/operand.h"
 #include "../x86/perfmon.h"
@@ -164,7 +165,8 @@ private:
 
 	void find_hot() { hot = static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }
 	static unsigned side(std::uint8_t level) { return level == 0 ? 0 : 1; }
-	bool watches(std::uint8_t level) const { return pt.watches(level) || bts.watches(level); }
+	bool stores(std::uint8_t level) const { return bts.watches(level) || lbr.is_on(); }
+	bool watches(std::uint8_t level) const { return pt.watches(level) || stores(level); }
 	void watch(std::uint8_t level);
 	void set_gate(unsigned side, bool watched);
 	bool counts() const { return machine.instrumentation.load(std::memory_order_relaxed) & count_instrumentation; }
@@ -172,7 +174,9 @@ private:
 	unsigned tracing_needs() const;
 	void require(unsigned instrumentation, const Site &site);
 	void review_needs();
-	void store_branch(std::uint64_t from, std::uint8_t level, std::uint64_t to);
+	void store_branch(const Transfer &branch);
+	void store_in_area(const Transfer &branch);
+	void debugctl_changed();
 	std::uint64_t skid();
 	void performance_interrupt();
 	void deliver() { (apic.performance_interrupt() ? counted.pmi : counted.pmi_masked)++; }
@@ -215,6 +219,11 @@ private:
 	void rdtsc(const Site &site);
 	void rdpmc(const Site &site);
 	void ptwrite(const Site &site);
+	/* May TraceEn not be set beside this value of IA32_DEBUGCTL? */
+	bool excludes(std::uint64_t debugctl) const
+	{
+		return !profile.trace_beside_branches && x86::Bts::tells_branches(debugctl);
+	}
 	void write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at);
 	void mov_to_cr4(const Site &site);
 	void vmxon(const Site &site);
@@ -243,10 +252,12 @@ private:
 	x86::Bts bts{memory,
 		{.store = machine.hardware.bts,
 			.counters = machine.hardware.pmu,
-			.freezes = machine.hardware.pmu && profile.pmu.freezes()},
+			.freezes = machine.hardware.pmu && profile.pmu.freezes(),
+			.records = !profile.lbr.architectural()},
 		settings.rules};
+	x86::Lbr lbr{profile, machine.hardware.pmu};
 	x86::Vmx vmx{profile};
-	bool stores_branches = false; /* BTS is on */
+	bool stores_branches = false; /* BTS or LBRs are on */
 	FlowTracker tracker{*this};
 	unsigned unseen = 0; /* arrivals that the trace unit was not told of */
 	TruthWriter truth;

@@ -114,7 +114,7 @@ TEST_CASE("registers that are lost store nothing; another owner leaves how it st
 		m.bts.lose({.to = to});
 		CHECK_FALSE(m.bts.watches(3));
 		CHECK_FALSE(m.bts.watches(0));
-		CHECK(m.bts.read(Bts::debugctl) == (reset ? 0 : Bts::lbr | Bts::btint | Bts::off_user));
+		CHECK(m.bts.read(Bts::debugctl) == (reset ? 0 : Bts::btf | Bts::btint | Bts::off_user));
 		CHECK(m.bts.read(Bts::ds_area) == (reset ? 0 : area));
 	}
 }
@@ -157,8 +157,25 @@ TEST_CASE("of IA32_DEBUGCTL there is what the processor has, with a store or wit
 	CHECK(counters.read(Bts::debugctl) == (Bts::freeze_counters | Bts::lbr));
 	CHECK(counters.freezes_counters());
 	counters.lose({.to = hwsim::x86::Loss::To::other});
-	CHECK(counters.read(Bts::debugctl) == Bts::lbr);
+	CHECK(counters.read(Bts::debugctl) == Bts::btf);
 	CHECK_FALSE(counters.freezes_counters());
+}
+
+TEST_CASE("LBR of IA32_DEBUGCTL stays clear where architectural records have a switch of their own")
+{
+	FakeMemory memory{0x1000};
+	for (const bool records : {true, false}) {
+		Bts bts(memory, {.records = records});
+		CHECK(bts.switches_on(Bts::debugctl, Bts::lbr) == records);
+		CHECK_FALSE(bts.write_faults(Bts::debugctl, Bts::lbr));
+		bts.write(Bts::debugctl, Bts::lbr | Bts::freeze_lbr);
+		CHECK(bts.read(Bts::debugctl) == ((records ? Bts::lbr : 0) | Bts::freeze_lbr));
+		CHECK(bts.keeps_records() == records);
+		CHECK(bts.freezes_records());
+		CHECK_FALSE(bts.freezes_counters());
+		bts.switch_records_off();
+		CHECK(bts.read(Bts::debugctl) == Bts::freeze_lbr);
+	}
 }
 
 TEST_CASE("IA32_MISC_ENABLE says what there is, and each part has its registers")

@@ -227,7 +227,7 @@ TEST_CASE("whether a write makes a counter count is known before it")
 TEST_CASE("what is not enumerated is not there")
 {
 	Machine m;
-	CHECK(m.perfmon.read(capabilities) == (1 << 13 | 1 << 12));
+	CHECK(m.perfmon.read(capabilities) == (1 << 13 | 1 << 12 | 5));
 	Machine narrow(PmuCapabilities{.version = 4, .general = 2, .general_width = 40, .fixed = 1, .fixed_width = 32});
 	CHECK(narrow.perfmon.read_faults(capabilities));
 	CHECK(narrow.perfmon.read_faults(a_pmc0));
@@ -346,7 +346,7 @@ TEST_CASE("an overflow of cycles is looked for by the number of instructions, on
 TEST_CASE("from version 4 on counters stand still from an interrupt on, until the status is cleared")
 {
 	Machine m;
-	m.perfmon.freeze_on_request(true);
+	m.perfmon.freeze_on_request(true, false);
 	m.set(select0, instructions | user | interrupt | enable);
 	m.set(select0 + 1, instructions | user | enable);
 	m.set(fixed_control, 2);
@@ -376,7 +376,7 @@ TEST_CASE("from version 4 on counters stand still from an interrupt on, until th
 TEST_CASE("up to version 3 an interrupt disables the counters")
 {
 	Machine m("broadwell");
-	m.perfmon.freeze_on_request(true);
+	m.perfmon.freeze_on_request(true, false);
 	m.set(select0, instructions | user | interrupt | enable);
 	m.set(a_pmc0, width_48 - 99);
 	m.set(control, 1);
@@ -401,7 +401,7 @@ TEST_CASE("what freezes counters is a request, of whoever makes it, when it is t
 	m.run(10, 0);
 	CHECK(m.count(pmc0) == 10);
 	/* An overflow that asks for no interrupt. */
-	m.perfmon.freeze_on_request(true);
+	m.perfmon.freeze_on_request(true, false);
 	m.set(a_pmc0, width_48);
 	m.run(10, 0);
 	CHECK(m.count(pmc0) == 9);
@@ -420,10 +420,28 @@ TEST_CASE("what freezes counters is a request, of whoever makes it, when it is t
 	CHECK(m.count(pmc0) == 10);
 }
 
+TEST_CASE("from version 4 on the status says that last branch records stand still")
+{
+	for (const char *profile : {"broadwell", "skylake"}) {
+		Machine m(profile);
+		m.perfmon.request();
+		CHECK_FALSE(m.perfmon.records_frozen());
+		m.perfmon.freeze_on_request(false, true);
+		m.perfmon.request();
+		CHECK(m.perfmon.records_frozen() == (profile == std::string("skylake")));
+		CHECK(m.perfmon.read(status) == (m.perfmon.records_frozen() ? std::uint64_t{1} << 58 : 0));
+		m.set(acknowledge, m.perfmon.read(status));
+		CHECK_FALSE(m.perfmon.records_frozen());
+		m.perfmon.reset();
+		m.perfmon.request();
+		CHECK_FALSE(m.perfmon.records_frozen());
+	}
+}
+
 TEST_CASE("a write that finds an overflow comes behind the freeze of it")
 {
 	Machine m("broadwell");
-	m.perfmon.freeze_on_request(true);
+	m.perfmon.freeze_on_request(true, false);
 	m.set(select0, instructions | user | interrupt | enable);
 	m.set(a_pmc0, width_48);
 	m.set(control, 1);

@@ -81,7 +81,17 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 {
 	for (const Profile &profile : profiles()) {
 		INFO(std::string(profile.name));
-		CHECK(cpuid(profile, {}, 0, 0, {.eax = 5}).eax == 0x15);
+		/* Architectural last branch records; the leaves between are empty. */
+		const bool records = profile.name == "alderlake-n";
+		CHECK(cpuid(profile, {}, 0, 0, {.eax = 5}).eax == (records ? 0x1c : 0x15));
+		CHECK(cpuid(profile, {.pmu = false}, 0, 0, {.eax = 5}).eax == 0x15);
+		CHECK((cpuid(profile, {}, 7, 0, {}).edx >> 19 & 1) == records);
+		CHECK((cpuid(profile, {.pmu = false}, 7, 0, {.edx = 1 << 19}).edx >> 19 & 1) == 0);
+		CHECK(cpuid(profile, {}, 0x1c, 0, {.eax = 1}) ==
+			(records ? CpuidResult{.eax = 0b1011, .ebx = 7, .ecx = 7} : CpuidResult{}));
+		CHECK(cpuid(profile, {.pmu = false}, 0x1c, 0, {.eax = 1}) == CpuidResult{});
+		for (unsigned leaf = 0x16; leaf < 0x1c; leaf++)
+			CHECK(cpuid(profile, {}, leaf, 0, {.eax = 1}) == CpuidResult{});
 		CHECK(cpuid(profile, {}, 1, 0, {}).eax == profile.signature);
 		CHECK((cpuid(profile, {}, 1, 0, {}).edx >> 21 & 1) == 0);
 		CHECK((cpuid(profile, {.bts = true}, 1, 0, {}).edx >> 21 & 1) == 1);

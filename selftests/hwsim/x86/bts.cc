@@ -36,7 +36,7 @@ std::uint64_t Bts::read(std::uint32_t msr) const
 void Bts::write(std::uint32_t msr, std::uint64_t value)
 {
 	if (msr == debugctl)
-		control = value;
+		control = has.records ? value : value & ~lbr;
 	else if (msr == ds_area)
 		area = value;
 	/* Nothing that we have can be switched by IA32_MISC_ENABLE. */
@@ -45,7 +45,7 @@ void Bts::write(std::uint32_t msr, std::uint64_t value)
 void Bts::lose(const Loss &loss)
 {
 	if (loss.to == Loss::To::other)
-		control = (lbr | btint | off_user) & bits();
+		control = (btf | btint | off_user) & bits();
 	else
 		reset();
 }

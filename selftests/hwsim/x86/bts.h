@@ -3,7 +3,7 @@
  * Bts: the branch trace store of one logical processor, and the registers it takes its orders from: SDM volume 3, "Branch Trace
  * Store (BTS)" and "Debug Store (DS) Area". Records go to the DS area by linear address, as on hardware, so the area has to be
  * mapped wherever branches are recorded. Two of the registers are there without it: IA32_DEBUGCTL, which also says whether
- * counters freeze, and IA32_MISC_ENABLE, which says what there is.
+ * counters freeze and last branch records are kept, and IA32_MISC_ENABLE, which says what there is.
  */
 #ifndef HWSIM_X86_BTS_H
 #define HWSIM_X86_BTS_H
@@ -31,7 +31,9 @@ public:
 	struct Parts {
 		bool store = true;
 		bool counters = true;
-		bool freezes = true; /* counters, on a performance interrupt */
+		bool freezes = true; /* counters and LBRs, on a performance interrupt */
+		/* LBR is what switches last branch records; else it stays clear. */
+		bool records = true;
 	};
 
 	Bts(GuestMemory &to, const Parts &parts, const Rules &in_force = {}) : memory(to), has(parts), rules(in_force)
@@ -47,16 +49,22 @@ public:
 	void write(std::uint32_t msr, std::uint64_t value);
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
 
-	static bool switches_on(std::uint32_t msr, std::uint64_t value)
+	bool switches_on(std::uint32_t msr, std::uint64_t value) const
 	{
-		return msr == debugctl && (value & (tr | bts)) == (tr | bts);
+		return msr == debugctl && ((value & (tr | bts)) == (tr | bts) || (has.records && (value & lbr)));
 	}
+	/* Does this value of IA32_DEBUGCTL have branches told, whoever takes them? */
+	static bool tells_branches(std::uint64_t value) { return value & (lbr | tr); }
 	/* Is this privilege level to be recorded? */
 	bool watches(std::uint8_t level) const
 	{
 		return (control & (tr | bts)) == (tr | bts) && !(control & (level == 0 ? off_os : off_user));
 	}
 	bool freezes_counters() const { return control & freeze_counters; }
+	bool freezes_records() const { return control & freeze_lbr; }
+	bool keeps_records() const { return control & lbr; }
+	/* As a performance interrupt does where no status says that they are frozen. */
+	void switch_records_off() { control &= ~lbr; }
 	/*
 	 * A taken branch, interrupt or exception of a watched level. True if the performance interrupt is to be raised: it
 	 * comes without a bit in IA32_PERF_GLOBAL_STATUS, drivers look at the index.

@@ -8,8 +8,11 @@ namespace hwsim::x86
 namespace
 {
 
-/* Leaf 16H would have the kernel derive a crystal frequency, and from that the rate of QEMU's APIC timer, which is another. */
-constexpr std::uint32_t highest_leaf = 0x15;
+/*
+ * Leaf 16H would have the kernel derive a crystal frequency, and from that the rate of QEMU's APIC timer, which is another: so it is
+ * empty, as are those behind it up to that of LBRs, where there is one.
+ */
+constexpr std::uint32_t frequencies = 0x16, branch_records = 0x1c;
 constexpr std::uint32_t architectural_events = 7;
 /* Cache references, cache misses, mispredicted branches: a machine without caches and prediction has none. */
 constexpr std::uint32_t missing_events = 1 << 3 | 1 << 4 | 1 << 6;
@@ -30,6 +33,18 @@ CpuidResult perfmon(const PmuCapabilities &pmu)
 		result.edx |= bit(pmu.any_thread_deprecated, 15);
 	}
 	return result;
+}
+
+/* Whether there are architectural last branch records. */
+bool has_records(const Profile &profile, const Hardware &hardware)
+{
+	return hardware.pmu && profile.lbr.architectural();
+}
+
+/* Filters by level, by kind, call stacks; mispredictions, cycles, kinds. */
+CpuidResult records(const LbrCapabilities &lbr)
+{
+	return {.eax = lbr.depths(), .ebx = 7, .ecx = 7};
 }
 
 CpuidResult trace(const PtCapabilities &pt)
@@ -55,7 +70,7 @@ CpuidResult trace_details(const PtCapabilities &pt)
 
 bool cpuid_differs(std::uint32_t leaf)
 {
-	return leaf == 0 || leaf == 1 || leaf == 7 || leaf == 0xa || leaf == 0x14 || leaf == 0x15;
+	return leaf == 0 || leaf == 1 || leaf == 7 || leaf == 0xa || (leaf >= 0x14 && leaf <= branch_records);
 }
 
 CpuidResult cpuid(
@@ -63,7 +78,7 @@ CpuidResult cpuid(
 {
 	switch (leaf) {
 	case 0:
-		native.eax = highest_leaf;
+		native.eax = has_records(profile, hardware) ? branch_records : frequencies - 1;
 		return native;
 	case 1:
 		native.eax = profile.signature;
@@ -78,8 +93,10 @@ CpuidResult cpuid(
 		native.ecx = (native.ecx & ~bit(true, 15)) | bit(hardware.pmu && profile.pmu.full_width, 15);
 		return native;
 	case 7:
-		if (subleaf == 0)
+		if (subleaf == 0) {
 			native.ebx = (native.ebx & ~bit(true, 25)) | bit(hardware.pt, 25);
+			native.edx = (native.edx & ~bit(true, 19)) | bit(has_records(profile, hardware), 19);
+		}
 		return native;
 	case 0xa:
 		return hardware.pmu ? perfmon(profile.pmu) : CpuidResult{};
@@ -89,8 +106,10 @@ CpuidResult cpuid(
 		return subleaf == 0 ? trace(profile.pt) : trace_details(profile.pt);
 	case 0x15:
 		return {.eax = profile.tsc_denominator, .ebx = profile.tsc_numerator};
+	case branch_records:
+		return has_records(profile, hardware) ? records(profile.lbr) : CpuidResult{};
 	default:
-		return native;
+		return leaf < frequencies ? native : CpuidResult{};
 	}
 }
 

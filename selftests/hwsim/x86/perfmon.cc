@@ -21,9 +21,8 @@ constexpr unsigned select_mask_shift = 24, select_bits = 32;
 /* A nibble of IA32_FIXED_CTR_CTRL */
 constexpr std::uint64_t fixed_os = 1, fixed_user = 2, fixed_any = 4, fixed_pmi = 8;
 /* Of IA32_PERF_GLOBAL_STATUS what has to do with no counter and no trace. */
-constexpr std::uint64_t lbr_frozen = std::uint64_t{1} << 58, enclave = std::uint64_t{1} << 60,
-			uncore = std::uint64_t{1} << 61, debug_store = std::uint64_t{1} << 62,
-			condition_changed = std::uint64_t{1} << 63;
+constexpr std::uint64_t enclave = std::uint64_t{1} << 60, uncore = std::uint64_t{1} << 61,
+			debug_store = std::uint64_t{1} << 62, condition_changed = std::uint64_t{1} << 63;
 /* IA32_PERF_CAPABILITIES. There is no SMM to freeze in, once a kernel runs. */
 constexpr std::uint64_t freezes_in_smm = 1 << 12, full_width_writes = 1 << 13;
 /* The highest bit of IA32_PERF_GLOBAL_INUSE. */
@@ -70,7 +69,7 @@ void Perfmon::reset()
 	fixed = {};
 	select = {};
 	fixed_control = global_control = global_status = 0;
-	freezing = false;
+	freezing = freezing_records = false;
 }
 
 bool Perfmon::owns(std::uint32_t msr)
@@ -258,6 +257,8 @@ bool Perfmon::settle()
  */
 void Perfmon::request()
 {
+	if (freezing_records && profile.pmu.version >= 4)
+		global_status |= lbr_frozen;
 	if (!freezing)
 		return;
 	(void)settle_all();
@@ -331,7 +332,9 @@ std::uint64_t Perfmon::read(std::uint32_t msr) const
 		/* Maximum non-turbo ratio, which perf scales cycle packets by. */
 		return std::uint64_t{profile.bus_ratio} << 8;
 	case perf_capabilities:
-		return profile.pmu.full_width ? freezes_in_smm | full_width_writes : 0;
+		return profile.pmu.full_width
+			       ? freezes_in_smm | full_width_writes | static_cast<std::uint64_t>(profile.lbr.format)
+			       : 0;
 	case ovf_ctrl:
 	case status_set:
 	case pebs_enable:

@@ -58,8 +58,14 @@ public:
 	/* Instructions that may pass before settle() has to be called again, if an overflow is not to be late. */
 	std::uint64_t budget() const;
 
-	/* FREEZE_PERFMON_ON_PMI of IA32_DEBUGCTL. */
-	void freeze_on_request(bool on) { freezing = on; }
+	/* FREEZE_PERFMON_ON_PMI of IA32_DEBUGCTL, and FREEZE_LBRS_ON_PMI, which up to version 3 is not ours to do. */
+	void freeze_on_request(bool counters, bool records)
+	{
+		freezing = counters;
+		freezing_records = records;
+	}
+	/* LBR_Frz of IA32_PERF_GLOBAL_STATUS: last branch records stand still. */
+	bool records_frozen() const { return global_status & lbr_frozen; }
 	/* A performance interrupt was requested, by whomever: our own counters do this themselves. */
 	void request();
 	/* Trace_ToPA_PMI of IA32_PERF_GLOBAL_STATUS. */
@@ -69,7 +75,7 @@ public:
 		request();
 	}
 
-	static constexpr std::uint64_t topa_interrupt = std::uint64_t{1} << 55,
+	static constexpr std::uint64_t topa_interrupt = std::uint64_t{1} << 55, lbr_frozen = std::uint64_t{1} << 58,
 				       counters_frozen = std::uint64_t{1} << 59;
 	static constexpr std::uint64_t unlimited = std::uint64_t{1} << 40;
 
@@ -115,7 +121,7 @@ private:
 	const Profile &profile;
 	EventSource &source;
 	const bool traces;
-	bool freezing = false;
+	bool freezing = false, freezing_records = false;
 	std::array<Counter, 8> general{};
 	std::array<Counter, 4> fixed{};
 	std::array<std::uint64_t, 8> select{};

@@ -48,11 +48,34 @@ struct PmuCapabilities {
 	bool freezes() const { return full_width && version >= 2; }
 };
 
+/* Last branch records. */
+struct LbrCapabilities {
+	/* As IA32_PERF_CAPABILITIES has them (SDM volume 3, "Last Branch Records and 64-Bit LBR MSR Formats"). */
+	enum class Format : std::uint8_t { flags = 4, info = 5, time = 6, architectural = 0x3f };
+
+	Format format = Format::info;
+	std::uint8_t depth = 32; /* records */
+
+	bool architectural() const { return format == Format::architectural; }
+	bool has_info() const { return format == Format::info || architectural(); }
+	/* CPUID leaf 1CH: bit n: 8 * (n + 1) records can be chosen; here the whole and its halves. */
+	constexpr std::uint32_t depths() const
+	{
+		std::uint32_t all = 0;
+		for (unsigned chosen = depth; chosen >= 8; chosen /= 2)
+			all |= 1u << (chosen / 8 - 1);
+		return all;
+	}
+};
+
 struct Profile {
 	std::string_view name;
 	std::uint32_t signature; /* CPUID leaf 1, EAX */
 	PtCapabilities pt;
 	PmuCapabilities pmu;
+	LbrCapabilities lbr{};
+	/* TraceEn can be set while LBR or TR of IA32_DEBUGCTL are, and they while it is. */
+	bool trace_beside_branches = true;
 	/* CPUID leaf 15H: the TSC runs at numerator/denominator times the always running timer (ART). */
 	std::uint32_t tsc_denominator;
 	std::uint32_t tsc_numerator;

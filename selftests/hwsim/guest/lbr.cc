@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tries last branch records from outside: samples of a program whose branches are known beforehand, one after another, have to have them in
+ * that order, all that the filter lets through and no other; and which registers can be switched on beside which. What is right comes from
+ * the program below and from the SDM, and nothing of the virtual hardware is asked or shared. Wants root, the msr driver, nobody else who counts.
+ *
+ *   lbr yes|no     may TraceEn not be set beside LBR, nor beside TR?
+ *
+ * Prints what was wrong, and last how much was tried.
+ */
+#include <atomic>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstring>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <vector>
+
+#include "msr.h"
+
+// --- the program ---------------------------------------------------------------------------
+
+/* What perf's filters tell apart. */
+enum Kind : std::uint64_t { jump, conditional, call, indirect_call, indirect_jump, ret };
+
+struct Known {
+	std::uint64_t from, to, kind;
+};
+
+extern "C" {
+void chain(std::uint64_t rounds);
+extern const Known chain_branches[10];
+}
+
+/* As often as it is told, these in their order: each line of the table is a branch, where it is and where it leads. */
+asm(R"(
+	.text
+	.type	chain, @function
+chain:
+	lea	.Lcallee(%rip), %r11
+	lea	.Lbehind(%rip), %r10
+.Lround:
+.Lb0:	jmp	.Lt0
+	ud2
+.Lt0:	xor	%eax, %eax
+.Lb1:	jz	.Lt1
+	ud2
+.Lt1:	jnz	.Lround
+.Lb2:	call	.Lleaf
+.Lr2:	nop
+.Lb4:	call	*%r11
+.Lr4:	nop
+.Lb8:	jmp	*%r10
+	ud2
+.Lbehind:
+	dec	%rdi
+.Lb9:	jnz	.Lround
+	ret
+.Lleaf:	nop
+.Lb3:	ret
+.Lcallee:
+	nop
+.Lb5:	call	.Linner
+.Lr5:	nop
+.Lb7:	ret
+.Linner:
+	nop
+.Lb6:	ret
+	.size	chain, . - chain
+
+	.section .data.rel.ro, "aw"
+	.balign	8
+	.globl	chain, chain_branches
+chain_branches:
+	.quad	.Lb0, .Lt0, 0,  .Lb1, .Lt1, 1,  .Lb2, .Lleaf, 2,  .Lb3, .Lr2, 5,  .Lb4, .Lcallee, 3
+	.quad	.Lb5, .Linner, 2,  .Lb6, .Lr5, 5,  .Lb7, .Lr4, 5,  .Lb8, .Lbehind, 4,  .Lb9, .Lround, 1
+	.text
+)");
+
+namespace
+{
+
+// --- what was tried ------------------------------------------------------------------------
+
+unsigned tried, wrong, told;
+
+[[gnu::format(printf, 2, 3)]] void expect(bool right, const char *what, ...)
+{
+	tried++;
+	if (right)
+		return;
+	wrong++;
+	/* The first ones of a section tell enough. */
+	if (told++ >= 5)
+		return;
+	va_list arguments;
+	va_start(arguments, what);
+	std::printf("wrong: ");
+	std::vprintf(what, arguments);
+	std::printf("\n");
+	va_end(arguments);
+}
+
+// --- samples -------------------------------------------------------------------------------
+
+struct Filter {
+	const char *name;
+	std::uint64_t perf;  /* of perf_event_attr */
+	std::uint64_t kinds; /* of the program's branches, which it lets through */
+};
+
+constexpr std::uint64_t bit(Kind kind)
+{
+	return std::uint64_t{1} << kind;
+}
+
+constexpr Filter filters[] = {
+	{"any", PERF_SAMPLE_BRANCH_ANY, ~std::uint64_t{0}},
+	{"any_call", PERF_SAMPLE_BRANCH_ANY_CALL, bit(call) | bit(indirect_call)},
+	{"any_ret", PERF_SAMPLE_BRANCH_ANY_RETURN, bit(ret)},
+	{"ind_call", PERF_SAMPLE_BRANCH_IND_CALL, bit(indirect_call)},
+	{"ind_jmp", PERF_SAMPLE_BRANCH_IND_JUMP, bit(indirect_jump)},
+	{"cond", PERF_SAMPLE_BRANCH_COND, bit(conditional)},
+	{"call", PERF_SAMPLE_BRANCH_CALL, bit(call)},
+};
+constexpr std::uint64_t stack = PERF_SAMPLE_BRANCH_CALL_STACK;
+
+/* A counter of branches of this thread, with samples of the records, and its ring. */
+class Counter
+{
+public:
+	Counter(std::uint64_t filter, std::uint64_t period)
+	{
+		perf_event_attr attr{};
+		attr.size = sizeof attr;
+		attr.type = PERF_TYPE_HARDWARE;
+		attr.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+		attr.sample_period = period;
+		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_BRANCH_STACK;
+		attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | filter;
+		attr.exclude_kernel = attr.exclude_hv = attr.disabled = 1;
+		file = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+		if (file < 0)
+			give_up("a counter with branch records");
+		void *const at = mmap(nullptr, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		if (at == MAP_FAILED)
+			give_up("its ring");
+		user_page = static_cast<perf_event_mmap_page *>(at);
+	}
+	Counter(const Counter &) = delete;
+	~Counter()
+	{
+		munmap(user_page, page + size);
+		close(file);
+	}
+	void enable() const { ioctl(file, PERF_EVENT_IOC_ENABLE); }
+	void disable() const { ioctl(file, PERF_EVENT_IOC_DISABLE); }
+
+	/* The records of each sample, the newest first; the ring has room for all of them. */
+	std::vector<std::vector<perf_branch_entry>> samples() const
+	{
+		std::vector<std::vector<perf_branch_entry>> all;
+		const std::uint64_t head = std::atomic_ref(user_page->data_head).load(std::memory_order_acquire);
+		const char *const data = reinterpret_cast<const char *>(user_page) + page;
+		perf_event_header header;
+		for (std::uint64_t at = 0; at < head; at += header.size) {
+			std::memcpy(&header, data + at, sizeof header);
+			expect(header.type != PERF_RECORD_LOST, "samples are lost");
+			if (header.type != PERF_RECORD_SAMPLE)
+				continue;
+			std::uint64_t number;
+			std::memcpy(&number, data + at + sizeof header + 8, sizeof number);
+			all.emplace_back(number);
+			std::memcpy(
+				all.back().data(), data + at + sizeof header + 16, number * sizeof(perf_branch_entry));
+		}
+		return all;
+	}
+
+private:
+	static constexpr std::size_t page = 4096, size = 4 << 20;
+	int file;
+	perf_event_mmap_page *user_page;
+};
+
+std::vector<Known> known(std::uint64_t kinds)
+{
+	std::vector<Known> all;
+	for (const Known &branch : chain_branches)
+		if (kinds >> branch.kind & 1)
+			all.push_back(branch);
+	return all;
+}
+
+bool same(const perf_branch_entry &entry, const Known &branch)
+{
+	return entry.from == branch.from && entry.to == branch.to;
+}
+
+/* Returns from interrupts come from the kernel, and take nobody's place. What was before the program, or before records were kept, ends it. */
+void judge(const std::vector<perf_branch_entry> &entries, const std::vector<Known> &order, unsigned &judged)
+{
+	std::size_t next = order.size();
+	for (const perf_branch_entry &entry : entries) {
+		if (entry.from >> 63)
+			continue;
+		if (!entry.from || entry.to == reinterpret_cast<std::uint64_t>(&chain))
+			return;
+		if (next == order.size()) {
+			for (next = 0; next < order.size() && !same(entry, order[next]);)
+				next++;
+			expect(next < order.size(), "%" PRIx64 " to %" PRIx64 " is no branch of the program",
+				std::uint64_t{entry.from}, std::uint64_t{entry.to});
+			if (next == order.size())
+				return;
+		} else {
+			next = (next + order.size() - 1) % order.size();
+			expect(same(entry, order[next]),
+				"%" PRIx64 " to %" PRIx64 " where it is %" PRIx64 " to %" PRIx64,
+				std::uint64_t{entry.from}, std::uint64_t{entry.to}, order[next].from, order[next].to);
+			if (!same(entry, order[next]))
+				return;
+		}
+		judged++;
+	}
+}
+
+constexpr std::uint64_t rounds = 100'000, period = 4999, branches = 11 * rounds;
+
+void try_filter(const Filter &filter)
+{
+	const unsigned before = tried, wrong_before = wrong;
+	told = 0;
+	Counter counter(filter.perf, period);
+	counter.enable();
+	chain(rounds);
+	counter.disable();
+	const auto samples = counter.samples();
+	unsigned judged = 0;
+	std::size_t all = 0;
+	for (const auto &entries : samples) {
+		all += entries.size();
+		judge(entries, known(filter.kinds), judged);
+	}
+	/* Processors keep 16 or 32; some are returns from interrupts. */
+	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
+	expect(all >= samples.size() * 15 && judged >= all / 4 * 3, "%u of %zu records in %zu samples", judged, all,
+		samples.size());
+	std::printf("%s: %zu samples, %u records, tried %u, wrong %u\n", filter.name, samples.size(), judged,
+		tried - before, wrong - wrong_before);
+}
+
+/* Each of the chain's calls that have not returned, in their order; below them that of the chain. */
+void try_stack()
+{
+	const unsigned before = tried, wrong_before = wrong;
+	told = 0;
+	Counter counter(stack, period);
+	counter.enable();
+	chain(rounds);
+	counter.disable();
+	const Known &leaf = chain_branches[2], &outer = chain_branches[4], &inner = chain_branches[5];
+	unsigned deep = 0;
+	const auto samples = counter.samples();
+	for (const auto &entries : samples) {
+		std::size_t n = 0;
+		if (n < entries.size() && same(entries[n], leaf)) {
+			n++;
+		} else {
+			const bool nested = n < entries.size() && same(entries[n], inner);
+			n += nested;
+			deep += nested;
+			const bool called = n < entries.size() && same(entries[n], outer);
+			expect(!nested || called, "the inner call without the outer one");
+			n += called;
+		}
+		expect(n < entries.size() && entries[n].to == reinterpret_cast<std::uint64_t>(&chain),
+			"of %zu calls number %zu is not that of the program", entries.size(), n);
+	}
+	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
+	expect(deep > 0, "no sample within the inner call");
+	std::printf("call stack: %zu samples, %u of them three deep, tried %u, wrong %u\n", samples.size(), deep,
+		tried - before, wrong - wrong_before);
+}
+
+// --- what excludes what --------------------------------------------------------------------
+
+constexpr std::uint32_t debugctl = 0x1d9, rtit_ctl = 0x570, rtit_status = 0x571, lbr_ctl = 0x14ce;
+/* LBREn is where LBR is. */
+constexpr std::uint64_t lbr = 1 << 0, tr = 1 << 6;
+/* TraceEn, ToPA and BranchEn, of no level, so that nothing is stored. */
+constexpr std::uint64_t trace = 1 << 0 | 1 << 8 | 1 << 13;
+
+bool architectural()
+{
+	std::uint32_t a = 7, b, c = 0, d;
+	asm volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return d >> 19 & 1;
+}
+
+void try_exclusion(bool excludes)
+{
+	told = 0;
+	const unsigned before = tried, wrong_before = wrong;
+	Registers registers;
+	registers.open(sched_getcpu());
+	const std::uint64_t debugctl_before = registers[debugctl];
+	struct Other {
+		const char *name;
+		std::uint32_t msr;
+		std::uint64_t on;
+	};
+	const Other records = architectural() ? Other{"LBREn", lbr_ctl, lbr} : Other{"LBR", debugctl, lbr};
+	for (const auto &[name, msr, on] : {records, Other{"TR", debugctl, tr}}) {
+		const bool both = !excludes;
+		expect(registers.write(msr, on), "%s alone", name);
+		expect(registers.write(rtit_ctl, trace) == both, "TraceEn beside %s", name);
+		expect((registers[rtit_ctl] & 1) == both, "TraceEn behind %s", name);
+		registers.write(rtit_ctl, 0);
+		registers.write(msr, 0);
+		expect(registers.write(rtit_ctl, trace), "TraceEn alone");
+		expect(registers.write(msr, on) == both, "%s beside TraceEn", name);
+		expect((registers[msr] & on) == (both ? on : 0), "%s behind TraceEn", name);
+		registers.write(rtit_ctl, 0);
+		registers.write(rtit_status, 0);
+		registers.write(msr, 0);
+	}
+	registers.write(debugctl, debugctl_before);
+	std::printf("exclusion: tried %u, wrong %u\n", tried - before, wrong - wrong_before);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		std::fprintf(stderr, "usage: lbr yes|no\n");
+		return 2;
+	}
+	/* One processor, so that its registers are those that are tried. */
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof one, &one);
+	for (const Filter &filter : filters)
+		try_filter(filter);
+	try_stack();
+	try_exclusion(argv[1] == std::string_view("yes"));
+	std::printf("tried %u, wrong %u\n", tried, wrong);
+	return wrong ? 1 : 0;
+}
