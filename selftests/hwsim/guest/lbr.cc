@@ -254,6 +254,29 @@ void try_filter(const Filter &filter)
 		tried - before, wrong - wrong_before);
 }
 
+/*
+ * With the kernel's branches: those of the handler that takes the sample are not in it, for records freeze when the interrupt is asked for. Where
+ * another interrupt has just returned its return is.
+ */
+void try_freeze()
+{
+	const unsigned before = tried, wrong_before = wrong;
+	told = 0;
+	Counter counter(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL, period);
+	counter.enable();
+	chain(rounds);
+	counter.disable();
+	const auto samples = counter.samples();
+	std::size_t late = 0;
+	for (const auto &entries : samples)
+		late += entries.empty() || entries.front().from >> 63;
+	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
+	expect(late <= samples.size() / 10, "the newest branch of %zu of %zu samples is the kernel's", late,
+		samples.size());
+	std::printf("freeze: %zu samples, %zu of them behind a branch of the kernel, tried %u, wrong %u\n",
+		samples.size(), late, tried - before, wrong - wrong_before);
+}
+
 /* Each of the chain's calls that have not returned, in their order; below them that of the chain. */
 void try_stack()
 {
@@ -285,6 +308,64 @@ void try_stack()
 	expect(deep > 0, "no sample within the inner call");
 	std::printf("call stack: %zu samples, %u of them three deep, tried %u, wrong %u\n", samples.size(), deep,
 		tried - before, wrong - wrong_before);
+}
+
+// --- beside trace ---------------------------------------------------------------------------
+
+/* Of this thread, by the kernel's own driver; what it says is nobody's. */
+class Trace
+{
+public:
+	Trace()
+	{
+		unsigned type = 0;
+		std::FILE *const told = std::fopen("/sys/bus/event_source/devices/intel_pt/type", "r");
+		if (!told || std::fscanf(told, "%u", &type) != 1)
+			give_up("intel_pt");
+		std::fclose(told);
+		perf_event_attr attr{};
+		attr.size = sizeof attr;
+		attr.type = type;
+		attr.exclude_kernel = attr.disabled = 1;
+		file = static_cast<int>(syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
+		if (file < 0)
+			give_up("trace");
+		void *const ring = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		if (ring == MAP_FAILED)
+			give_up("its ring");
+		auto *const user = static_cast<perf_event_mmap_page *>(ring);
+		user->aux_offset = 2 * page;
+		user->aux_size = size;
+		area = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, user->aux_offset);
+		if (area == MAP_FAILED)
+			give_up("its area");
+		user_page = user;
+		ioctl(file, PERF_EVENT_IOC_ENABLE);
+	}
+	Trace(const Trace &) = delete;
+	~Trace()
+	{
+		close(file);
+		munmap(area, size);
+		munmap(user_page, 2 * page);
+	}
+	void disable() const { ioctl(file, PERF_EVENT_IOC_DISABLE); }
+	/* The area is read-only, so that it goes round and round. */
+	std::uint64_t head() const { return std::atomic_ref(user_page->aux_head).load(std::memory_order_acquire); }
+
+private:
+	static constexpr std::size_t page = 4096, size = 16 * page;
+	int file;
+	perf_event_mmap_page *user_page;
+	void *area;
+};
+
+void try_beside_trace()
+{
+	const Trace trace;
+	try_filter({"any, beside trace", PERF_SAMPLE_BRANCH_ANY, ~std::uint64_t{0}});
+	trace.disable();
+	expect(trace.head() > 0, "no trace beside it");
 }
 
 // --- what excludes what --------------------------------------------------------------------
@@ -349,7 +430,11 @@ int main(int argc, char **argv)
 	for (const Filter &filter : filters)
 		try_filter(filter);
 	try_stack();
-	try_exclusion(argv[1] == std::string_view("yes"));
+	try_freeze();
+	const bool excludes = argv[1] == std::string_view("yes");
+	if (!excludes)
+		try_beside_trace();
+	try_exclusion(excludes);
 	std::printf("tried %u, wrong %u\n", tried, wrong);
 	return wrong ? 1 : 0;
 }
