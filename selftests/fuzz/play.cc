@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <format>
 #include <mutex>
 #include <string>
@@ -868,9 +869,11 @@ private:
 
 	int set_filter(std::uint64_t from, std::uint64_t filter, std::uint64_t size)
 	{
-		const std::string texts[] = {"", std::format("filter 0x0/{}@/proc/self/exe", size),
-			std::format("filter 0x0/{0}@/proc/self/exe,filter 0x1000/{0}@/proc/self/exe", size),
-			"stop 0x10@/proc/self/exe,start 0x1000@/proc/self/exe",
+		/* By its name: a link of /proc takes locks that the core holds (docs/compatibility.md). */
+		static const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+		const std::string texts[] = {"", std::format("filter 0x0/{}@{}", size, self),
+			std::format("filter 0x0/{0}@{1},filter 0x1000/{0}@{1}", size, self),
+			std::format("stop 0x10@{0},start 0x1000@{0}", self),
 			std::format("filter 0xffffffff81000000/{}", size),
 			std::format("filter 0/{}@/usr/bin/env", size), "filter 0x/@,,"};
 
