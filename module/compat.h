@@ -149,6 +149,38 @@ static inline void unregister_syscore(struct syscore *syscore)
 #endif
 
 /*
+ * Stop for good the timer that has events of @pmu take turns on @cpu; @pmu is about to be
+ * unregistered.  May sleep.
+ *
+ * The core starts it when add() fails, and when perf_event_mux_interval_ms is written; it is
+ * queued until that time is over, events or not.  perf_pmu_unregister() frees it as it is, and
+ * whoever next starts a timer on that CPU follows pointers of what is freed (6.2 to 7.3).  While
+ * hrtimer_active is set the core takes the timer for started, and leaves it alone.  6.1 has none
+ * for PMUs whose events are in the context of software events, as ours are.
+ */
+static inline void auxpmu_stop_turns(const struct pmu *pmu, int cpu)
+{
+#ifdef AUXPMU_HAS_PMU_CONTEXT
+#ifdef AUXPMU_HAS_PMU_CONTEXT_POINTER
+	struct perf_cpu_pmu_context *context = *per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+#else
+	struct perf_cpu_pmu_context *context = per_cpu_ptr(pmu->cpu_pmu_context, cpu);
+#endif
+	bool stopped;
+
+	do {
+		hrtimer_cancel(&context->hrtimer);
+		raw_spin_lock_irq(&context->hrtimer_lock);
+		/* The core may have started it in between. */
+		stopped = !hrtimer_active(&context->hrtimer);
+		if (stopped)
+			context->hrtimer_active = 1;
+		raw_spin_unlock_irq(&context->hrtimer_lock);
+	} while (!stopped);
+#endif
+}
+
+/*
  * Switch @event off from a context that cannot: the core does it in an irq_work of the event's, as
  * soon as IRQs are on.
  *

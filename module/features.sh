@@ -57,6 +57,14 @@ u64 probe(const struct perf_event_attr *attr) { return attr->config4; }' "$@"
 #include <linux/perf_event.h>
 int probe(struct pmu *pmu);
 int probe(struct pmu *pmu) { return perf_pmu_unregister(pmu); }' "$@"
+	has AUXPMU_HAS_PMU_CONTEXT '
+#include <linux/perf_event.h>
+struct hrtimer *probe(struct perf_cpu_pmu_context *context);
+struct hrtimer *probe(struct perf_cpu_pmu_context *context) { return &context->hrtimer; }' "$@"
+	has AUXPMU_HAS_PMU_CONTEXT_POINTER '
+#include <linux/perf_event.h>
+void **probe(struct pmu *pmu);
+void **probe(struct pmu *pmu) { return (void **)&pmu->cpu_pmu_context[0]->epc; }' "$@"
 	has AUXPMU_HAS_MMAP_REFCOUNT '
 #include <linux/perf_event.h>
 int probe(struct perf_event *event);

@@ -529,6 +529,25 @@ free:
 }
 EXPORT_SYMBOL_NS_GPL(__auxpmu_register, AUXPMU_NS);
 
+/*
+ * Newer kernels return an error with events that are mapped, for PMUs that want to know; this one
+ * does not.
+ */
+static void leave_core(struct auxpmu *pmu)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		auxpmu_stop_turns(&pmu->pmu, cpu);
+	perf_pmu_unregister(&pmu->pmu);
+	/*
+	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
+	 * comes in between is on its way, without sleeping, through an event_init() that refuses,
+	 * and then reads the PMU's module ("general protection fault" in module_put()).
+	 */
+	synchronize_rcu_tasks();
+}
+
 int auxpmu_try_unregister(struct auxpmu *pmu)
 {
 	int none = 0;
@@ -542,17 +561,7 @@ int auxpmu_try_unregister(struct auxpmu *pmu)
 	 * module's reference), on no kernel sleeping before it is done.
 	 */
 	synchronize_rcu_tasks();
-	/*
-	 * Newer kernels return an error with events that are mapped, for PMUs that want to know;
-	 * this one does not.
-	 */
-	perf_pmu_unregister(&pmu->pmu);
-	/*
-	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
-	 * comes in between is on its way, without sleeping, through an event_init() that refuses,
-	 * and then reads the PMU's module ("general protection fault" in module_put()).
-	 */
-	synchronize_rcu_tasks();
+	leave_core(pmu);
 	auxpmu_release(pmu);
 	return 0;
 }
@@ -565,8 +574,7 @@ int auxpmu_revoke(struct auxpmu *pmu)
 	atomic_add(AUXPMU_GONE + 1, &pmu->users);
 	auxpmu_debugfs_remove(pmu);
 	/* Detaches all events and waits until they are gone; buffers stay as long as mappings. */
-	perf_pmu_unregister(&pmu->pmu);
-	synchronize_rcu_tasks();
+	leave_core(pmu);
 	/* Hardware that has gone is not asked to suspend, or to stop for a reboot. */
 	unhook(pmu);
 	auxpmu_put(pmu);

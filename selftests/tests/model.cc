@@ -403,6 +403,44 @@ TEST_CASE(
 	under.unit.live(true).value();
 }
 
+/* Starts timers on every CPU that end about a minute from now. */
+std::vector<Event> timers_of_a_minute()
+{
+	std::vector<Event> timers;
+
+	for (int cpu = 0; cpu < cpus(); cpu++)
+		for (const std::uint64_t seconds : {58, 61, 62}) {
+			auto attr = dummy_attr();
+
+			attr.config = PERF_COUNT_SW_CPU_CLOCK;
+			attr.sample_period = seconds * 1'000'000'000;
+			timers.push_back(Event::open(attr, Target::on_cpu(cpu)).value());
+			timers.back().enable().value();
+		}
+	return timers;
+}
+
+/*
+ * The core has a timer for the turns of a PMU's events, which it starts when it is given another period, and would free
+ * queued.  Timers that end about when that one would come by it.
+ */
+TEST_CASE("A unit goes while the timer for its events' turns is at work", "[synth][model]")
+{
+	need_configfs();
+	for (const bool revoked : {false, true}) {
+		UnitUnderTest under({});
+		INFO("revoked: " << revoked);
+
+		write_small_file("/sys/bus/event_source/devices/modelled/perf_event_mux_interval_ms", "60000").value();
+		Fault fault("unregister", revoked);
+		auto outcome = under.unit.live(false);
+		if (revoked && !outcome && outcome.error().code == EOPNOTSUPP)
+			break; /* older kernels have no revocation: the first half is all of it */
+		REQUIRE(outcome);
+		CHECK(timers_of_a_minute().size() == 3 * static_cast<std::size_t>(cpus()));
+	}
+}
+
 /*
  * 6.1 looks a PMU up, calls its event_init() and reads its module, and does not wait for that when it takes the PMU's number
  * away.  With a kernel that is preempted anywhere, one that looks it up is kept from its processor in between.
