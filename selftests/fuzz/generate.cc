@@ -95,6 +95,24 @@ private:
 	{
 		return slot(nr_events, [this](unsigned n) { return events[n].open && is_aux(events[n].type); });
 	}
+	unsigned breakpoint()
+	{
+		return slot(nr_events, [this](unsigned n) { return events[n].open && breaks(n); });
+	}
+	unsigned sampling()
+	{
+		return slot(nr_events, [this](unsigned n) { return events[n].open && events[n].samples; });
+	}
+	/* One whose ring nobody has mapped yet: the second mapping says less than the first. */
+	unsigned unmapped_event()
+	{
+		return slot(nr_events, [this](unsigned n) { return events[n].open && !events[n].mapped; });
+	}
+	unsigned made_group()
+	{
+		return slot(nr_groups, [this](unsigned n) { return groups[n]; });
+	}
+	bool breaks(unsigned n) const { return events[n].type == static_cast<std::uint64_t>(Type::breakpoint); }
 	unsigned mapped()
 	{
 		return slot(nr_mappings, [this](unsigned n) { return mappings[n].data; });
@@ -133,8 +151,36 @@ private:
 		remember(operation);
 		program.operations.push_back(std::move(operation));
 	}
+	/* An event of a task that takes samples. */
+	std::vector<std::uint64_t> samples_of(Type type)
+	{
+		auto a = open_arguments();
+
+		a[arg::type] = static_cast<std::uint64_t>(type);
+		a[arg::config] = a[arg::config1] = a[arg::config2] = a[arg::watermark] = a[arg::aux_sample] = 0;
+		a[arg::leader] = a[arg::output] = a[arg::spoil] = a[arg::action] = a[arg::who] = 0;
+		a[arg::cpu] = below(3);
+		a[arg::period] = 1000 + below(1'000'000);
+		a[arg::sample] = PERF_SAMPLE_TID;
+		a[arg::flags] = bit(flag::sample_id_all) | bit(flag::disabled) |
+				(program.paranoid > 1 ? bit(flag::exclude_kernel) : 0);
+		return a;
+	}
+	/* What an operation is about that hardly any program would have by chance. */
+	void provide(Kind kind)
+	{
+		if (one_in(4))
+			return;
+		if (kind == Kind::modify && !breaks(breakpoint()))
+			add(Kind::open, samples_of(Type::breakpoint));
+		if ((kind == Kind::refresh || kind == Kind::period) && !events[sampling()].samples)
+			add(Kind::open, samples_of(Type::task_clock));
+		if ((kind == Kind::group_enter || kind == Kind::group_remove) && !groups[made_group()])
+			add(Kind::group_make, {below(nr_groups)});
+	}
 	void add(Kind kind)
 	{
+		provide(kind);
 		Operation operation{kind, 0, !one_in(6), {}};
 
 		/* Most is done where the descriptors are. */
@@ -296,7 +342,7 @@ private:
 		case Kind::dup:
 			return {open_event(), below(nr_events)};
 		case Kind::map_data:
-			return {slot(nr_mappings, [this](unsigned n) { return !mappings[n].data; }), open_event(),
+			return {slot(nr_mappings, [this](unsigned n) { return !mappings[n].data; }), unmapped_event(),
 				size(), one_in(4)};
 		case Kind::map_aux: {
 			const auto at = slot(nr_mappings, [this](unsigned n) {
@@ -326,9 +372,9 @@ private:
 		case Kind::reset:
 			return {open_event(), one_in(5)};
 		case Kind::refresh:
-			return {open_event(), below(4)};
+			return {sampling(), below(4)};
 		case Kind::period:
-			return {open_event(), one_in(10) ? of(values) : 1000 + below(1'000'000)};
+			return {sampling(), one_in(10) ? of(values) : 1000 + below(1'000'000)};
 		case Kind::set_output:
 			return {open_event(), one_in(5) ? 0 : 1 + (one_in(2) ? open_aux() : open_event())};
 		case Kind::pause_output:
@@ -336,7 +382,7 @@ private:
 		case Kind::filter:
 			return {open_aux(), below(7), below(4096)};
 		case Kind::modify:
-			return {open_event(), below(6), of(values)};
+			return {breakpoint(), below(6), of(values)};
 		case Kind::notify:
 			return {open_event(), alive(), below(3), !one_in(4)};
 		case Kind::start:
@@ -356,9 +402,10 @@ private:
 		case Kind::fault:
 			return {aux_type(), below(17), below(4)};
 		case Kind::group_make:
+			return {below(nr_groups)};
 		case Kind::group_enter:
 		case Kind::group_remove:
-			return {below(nr_groups)};
+			return {made_group()};
 		case Kind::model_make:
 		case Kind::model_remove:
 		case Kind::revoke:
@@ -385,13 +432,15 @@ private:
 
 		switch (operation.kind) {
 		case Kind::open:
-			events[a[arg::event]] = {true, a[arg::type]};
+			events[a[arg::event]] = {
+				true, false, a[arg::period] && !(a[arg::flags] & bit(flag::inherit)), a[arg::type]};
 			break;
 		case Kind::close:
-			events[a[0]].open = false;
+			events[a[0]] = {};
 			break;
 		case Kind::map_data:
 			mappings[a[0]] = {true, static_cast<unsigned>(a[1])};
+			events[a[1]].mapped = true;
 			break;
 		case Kind::unmap:
 			if (!a[1])
@@ -408,6 +457,12 @@ private:
 		case Kind::exec:
 		case Kind::leave:
 			actors[operation.actor] = false;
+			break;
+		case Kind::group_make:
+			groups[a[0]] = true;
+			break;
+		case Kind::group_remove:
+			groups[a[0]] = false;
 			break;
 		case Kind::model_make:
 			made[a[0]] = true;
@@ -581,7 +636,7 @@ private:
 	}
 
 	struct KnownEvent {
-		bool open = false;
+		bool open = false, mapped = false, samples = false;
 		std::uint64_t type = 0;
 	};
 	struct KnownMapping {
@@ -595,6 +650,7 @@ private:
 	std::array<KnownMapping, nr_mappings> mappings{};
 	std::array<bool, nr_actors> actors{};
 	std::array<bool, nr_models> made{}, models{};
+	std::array<bool, nr_groups> groups{};
 };
 
 } // namespace

@@ -31,6 +31,8 @@ public:
 	std::uint64_t syscall_id() const noexcept { return tracepoint; }
 	/* Does this kernel count a mapping of what was redirected wrongly (docs/compatibility.md)? */
 	bool miscounts_redirected() const noexcept { return newest; }
+	/* Has a user pay each mapping of a ring, and gives back one? */
+	bool charges_twice() const noexcept { return newest; }
 
 	/* Before a program, and behind it: the settings it wants; CPUs on, units gone, faults off, the module there. */
 	void prepare(const Program &program) const;

@@ -182,7 +182,7 @@ public:
 		end_group(first);
 		machine.restore();
 		/* A ring that is mapped twice is paid twice, and given back once, by any event of any PMU (docs/compatibility.md). */
-		const bool asks = !tally.paid_twice;
+		const bool asks = !tally.paid_twice || !machine.charges_twice();
 		sums.asked += asks;
 		for (auto &said :
 			books.wrong(asks ? std::optional(user) : std::nullopt, tally.of(Kind::fault).done > 0))

@@ -690,19 +690,12 @@ private:
 			::syscall(SYS_perf_event_open, raw, pid, cpus[a[arg::cpu] % std::size(cpus)], other, flags);
 		if (fd < 0)
 			return errno;
-		tally.remember(id_of(static_cast<int>(fd)), raw_inherits(raw), redirects);
+		perf_event_attr asked;
+		std::memcpy(&asked, raw, sizeof(asked));
+		tally.remember(id_of(static_cast<int>(fd)), asked, redirects);
 		if (KnownEvent *leader = leads && raw_needs_leader(raw) ? tally.find(id_of(other)) : nullptr)
 			leader->needed = true;
 		return put(a[arg::event] % nr_events, static_cast<int>(fd));
-	}
-
-	/* What was spoilt counts, too. */
-	static bool raw_inherits(const std::byte *raw)
-	{
-		perf_event_attr attr;
-
-		std::memcpy(&attr, raw, sizeof(attr));
-		return attr.inherit;
 	}
 
 	/* aux_sample_size, and aux_action behind it, which older headers have no name for. */
@@ -857,7 +850,7 @@ private:
 		KnownEvent *known = fd < 0 ? nullptr : tally.find(id_of(fd));
 
 		/* Children of it write to a ring whose end the core does not tell them of (docs/compatibility.md). */
-		if (known && known->inherits)
+		if (known && known->attr.inherit)
 			return avoided;
 		if (fd >= 0 && !known)
 			return avoided;
@@ -881,12 +874,17 @@ private:
 			::ioctl(event(from), PERF_EVENT_IOC_SET_FILTER, texts[filter % std::size(texts)].c_str()));
 	}
 
+	/* Breakpoints can be modified, in where they are and whether they are on; the rest has to be as it was. */
 	int modify(std::uint64_t which, std::uint64_t member, std::uint64_t value)
 	{
+		const int fd = event(which);
+		const KnownEvent *known = fd < 0 ? nullptr : tally.find(id_of(fd));
 		perf_event_attr attr{};
 
 		attr.size = sizeof(attr);
 		attr.type = PERF_TYPE_BREAKPOINT;
+		if (known && known->attr.type == PERF_TYPE_BREAKPOINT)
+			attr = known->attr;
 		attr.bp_type = HW_BREAKPOINT_W;
 		attr.bp_addr = reinterpret_cast<std::uint64_t>(&watched) + (member == 1 ? 8 : 0);
 		attr.bp_len = member == 2 ? HW_BREAKPOINT_LEN_4 : HW_BREAKPOINT_LEN_8;
@@ -895,7 +893,7 @@ private:
 			attr.type = machine.type_of(Type::synth);
 		if (member == 5)
 			attr.config = value;
-		return result_of(::ioctl(event(which), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr));
+		return result_of(::ioctl(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr));
 	}
 
 	int notify(const std::vector<std::uint64_t> &a)

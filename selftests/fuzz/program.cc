@@ -62,12 +62,12 @@ std::array<Grammar, nr_kinds> make_grammars()
 	set(Kind::enable, {"enable", {{"event", {}}, {"group", {}}}, false, 30});
 	set(Kind::disable, {"disable", {{"event", {}}, {"group", {}}}, false, 30});
 	set(Kind::reset, {"reset", {{"event", {}}, {"group", {}}}});
-	set(Kind::refresh, {"refresh", {{"event", {}}, {"count", {}}}});
-	set(Kind::period, {"period", {{"event", {}}, {"value", {}}}});
+	set(Kind::refresh, {"refresh", {{"event", {}}, {"count", {}}}, false, 20});
+	set(Kind::period, {"period", {{"event", {}}, {"value", {}}}, false, 20});
 	set(Kind::set_output, {"set_output", {{"event", {}}, {"to", {}}}, false, 5});
 	set(Kind::pause_output, {"pause_output", {{"event", {}}, {"pause", {}}}, false, 10});
 	set(Kind::filter, {"filter", {{"event", {}}, {"filter", filters}, {"size", {}}}, false, 5, true});
-	set(Kind::modify, {"modify", {{"event", {}}, {"member", {}}, {"value", {}}}});
+	set(Kind::modify, {"modify", {{"event", {}}, {"member", {}}, {"value", {}}}, false, 15});
 	set(Kind::id, {"id", {{"event", {}}}});
 	set(Kind::notify, {"notify", {{"event", {}}, {"whom", {}}, {"signal", {}}, {"on", {}}}, false, 20});
 	set(Kind::start, {"start", {{"which", {}}, {"as", actors}}, false, 20});
@@ -81,7 +81,7 @@ std::array<Grammar, nr_kinds> make_grammars()
 	set(Kind::nmi, {"nmi", {{"cpu", {}}, {"count", {}}, {"at", marks}}, true});
 	set(Kind::fault, {"fault", {{"type", types}, {"fault", faults}, {"times", {}}}, true, 30, true});
 	set(Kind::group_make, {"group_make", {{"group", {}}}, true, 20});
-	set(Kind::group_enter, {"group_enter", {{"group", {}}}, true});
+	set(Kind::group_enter, {"group_enter", {{"group", {}}}, true, 15});
 	set(Kind::group_remove, {"group_remove", {{"group", {}}}, true});
 	set(Kind::model_make, {"model_make", {{"model", {}}}, true, 20, true});
 	set(Kind::model_set, {"model_set", {{"model", {}}, {"attribute", attributes}, {"value", {}}}, true, 5, true});

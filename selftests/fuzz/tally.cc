@@ -38,13 +38,13 @@ void Tally::lock()
 		::pthread_mutex_consistent(&mutex);
 }
 
-void Tally::remember(std::uint64_t id, bool inherits, bool redirected)
+void Tally::remember(std::uint64_t id, const perf_event_attr &attr, bool redirected)
 {
 	const auto n = nr_known++;
 
 	if (n >= known.size())
 		return;
-	known[n].inherits = inherits;
+	known[n].attr = attr;
 	known[n].redirected = redirected;
 	known[n].id = id;
 }

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sys/types.h>
 
@@ -22,7 +23,7 @@ constexpr int nr_errors = 134;
 /* What the kernel would not tell of an event: how it was opened, and whether it was ever redirected. */
 struct KnownEvent {
 	std::atomic<std::uint64_t> id;
-	std::atomic<bool> inherits;
+	perf_event_attr attr; /* does not change once it is known */
 	std::atomic<bool> redirected;
 	std::atomic<bool> mapped[2]; /* ring and area: ever */
 	std::atomic<bool> needed;    /* is another event to pause, resume or sample it? */
@@ -43,7 +44,7 @@ public:
 	};
 	OfKind &of(Kind kind) { return kinds[static_cast<unsigned>(kind)]; }
 
-	void remember(std::uint64_t id, bool inherits, bool redirected);
+	void remember(std::uint64_t id, const perf_event_attr &attr, bool redirected);
 	/* Nothing when it is not known. */
 	KnownEvent *find(std::uint64_t id);
 
