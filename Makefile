@@ -111,9 +111,14 @@ soak: ## long runs in guests: KERNEL=
 bench: ## measurements in guests: KERNEL=
 	@$(VM)/check --only guest-bench $(KERNEL)
 
-fuzz: $(if $(KERNEL),modules,need-kernel) ## operations on AUX PMUs from seeds, in a guest: KERNEL= SEED=1 MINUTES=10; CONTROL=1 without auxpmu; TRIES= to shorten what a guest dies of
+fuzz: $(if $(KERNEL),modules,need-kernel) ## operations on AUX PMUs from seeds, in a guest: KERNEL= SEED=1 MINUTES=10; HW=pt or bts PROFILE=skylake on virtual hardware; CONTROL=1 without auxpmu; TRIES= to shorten what a guest dies of
 	@$(VM)/programs
+ifeq ($(HW),)
 	@$(VM)/lab run -l check -e "CONTROL=$(CONTROL)" -e "TRIES=$(TRIES)" -- selftests/fuzz/run "$(KERNEL)" "$(or $(SEED),1)" "$(or $(MINUTES),10)"
+else
+	@$(VM)/lab run -l check $(if $(CONTROL),,-e DRIVER=auxpmu_$(HW)) -e "SEED=$(or $(SEED),1)" -e "FUZZ=--seconds $$((60 * $(or $(MINUTES),10)))" \
+		-e "LIMIT=$$((900 + 120 * $(or $(MINUTES),10)))" -- selftests/hwsim/guest-check "$(KERNEL)" "$(or $(PROFILE),skylake)" $(HW),pmu fuzz-users
+endif
 
 fuzz-hwsim: $(if $(KERNEL),,need-kernel) ## random programs, traced by the virtual hardware and stepped: KERNEL= PROFILE=skylake SEED=1 MINUTES=10
 	@$(VM)/programs

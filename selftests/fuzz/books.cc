@@ -9,6 +9,7 @@
 #include <format>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -30,8 +31,6 @@ namespace auxpmu::fuzz
 namespace
 {
 
-constexpr const char *module_users = "/sys/module/auxpmu/refcnt";
-
 /* What no program may have the kernel say. */
 constexpr const char *splats[] = {"WARNING:", "BUG:", "BUG ", "Oops", "KASAN", "KFENCE", "UBSAN", "general protection",
 	"Call Trace", "INFO: task", "INFO: rcu", "possible circular locking", "inconsistent lock state",
@@ -42,6 +41,17 @@ constexpr const char *splats[] = {"WARNING:", "BUG:", "BUG ", "Oops", "KASAN", "
 constexpr const char *counters[] = {"sessions", "begins", "committed", "overwritten", "wraps", "interrupts",
 	"truncations", "partials", "lost_unit", "lost_space", "begin_failures", "unmapped", "foreign", "unsuited",
 	"arm_failures", "busy", "samples", "sample_no_trace"};
+
+/* Of each module of ours that is there. */
+std::string module_users()
+{
+	std::string all;
+
+	for (const char *name : {"auxpmu", "auxpmu_pt", "auxpmu_bts"})
+		if (auto users = read_small_file(std::format("/sys/module/{}/refcnt", name)))
+			all += (all.empty() ? "" : " and ") + *users;
+	return all;
+}
 
 bool comes_true(const std::function<bool()> &condition, std::chrono::seconds patience)
 {
@@ -132,11 +142,12 @@ std::string out_of_balance(const std::string &unit)
 
 } // namespace
 
-Books::Books(bool control) : without(control), log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+Books::Books(bool control, std::string name)
+	: without(control), pmu(std::move(name)), log(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
 {
 	::lseek(log.get(), 0, SEEK_END);
 	if (!without)
-		users = read_small_file(module_users).value_or("?");
+		users = module_users();
 }
 
 std::vector<std::string> Books::complaints()
@@ -182,11 +193,11 @@ std::vector<std::string> Books::wrong(std::optional<uid_t> user, bool faulty)
 				    patience))
 				found.push_back(said);
 		}
-		if (!comes_true([&] { return read_small_file(module_users).value_or("!") == users; }, patience))
-			found.push_back(std::format("the module has {} users, before it had {}",
-				read_small_file(module_users).value_or("?"), users));
+		if (!comes_true([&] { return module_users() == users; }, patience))
+			found.push_back(
+				std::format("the module has {} users, before it had {}", module_users(), users));
 		/* Of the one that stays; a module that was loaded anew counts from 0. */
-		if (auto counted = Statistics::read(AUXPMU_SYNTH_NAME)) {
+		if (auto counted = Statistics::read(pmu)) {
 			const auto now = (*counted)["contract_violations"];
 
 			if (now > violations && !faulty)
@@ -206,7 +217,7 @@ std::vector<std::string> Books::wrong(std::optional<uid_t> user, bool faulty)
 std::map<std::string, std::uint64_t> Books::reached()
 {
 	std::map<std::string, std::uint64_t> delta;
-	auto counted = Statistics::read(AUXPMU_SYNTH_NAME);
+	auto counted = Statistics::read(pmu);
 
 	if (without || !counted)
 		return delta;

@@ -22,8 +22,8 @@ namespace auxpmu::fuzz
 class Books
 {
 public:
-	/* Notes what is there when nothing is at work; control: without auxpmu. */
-	explicit Books(bool control);
+	/* Notes what is there when nothing is at work; control: without auxpmu; name: of the PMU that is asked. */
+	Books(bool control, std::string name);
 
 	/*
 	 * What is wrong, in words; empty if all is well.  Waits for what the kernel does behind a process's end, and fails if it
@@ -41,6 +41,7 @@ private:
 	std::vector<std::string> complaints();
 
 	bool without;
+	std::string pmu;
 	std::chrono::seconds patience{20};
 	std::string users; /* of the module */
 	UniqueFd log;

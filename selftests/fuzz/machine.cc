@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <format>
 #include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -60,7 +61,7 @@ int unload_module()
 	return ::syscall(SYS_delete_module, "auxpmu", O_NONBLOCK) ? errno : 0;
 }
 
-Machine::Machine(bool control) : without(control)
+Machine::Machine(bool control, std::string name) : without(control), pmu(std::move(name))
 {
 	utsname names;
 	unsigned major = 0;
@@ -77,11 +78,11 @@ Machine::Machine(bool control) : without(control)
 		std::printf("# no control groups: cgroup2 cannot be mounted\n");
 }
 
-std::string Machine::name_of(Type type)
+std::string Machine::name_of(Type type) const
 {
 	switch (type) {
 	case Type::synth:
-		return AUXPMU_SYNTH_NAME;
+		return hardware() ? pmu : AUXPMU_SYNTH_NAME;
 	case Type::model0:
 		return "fuzz0";
 	case Type::model1:
@@ -89,6 +90,17 @@ std::string Machine::name_of(Type type)
 	default:
 		return {};
 	}
+}
+
+std::uint64_t Machine::config_of(std::uint64_t config) const
+{
+	const std::uint64_t any = auxpmu_mix64(config);
+	/* MTC, TSC and DisRETC (SDM, IA32_RTIT_CTL); branches are traced by themselves.  A branch trace store takes nothing. */
+	constexpr std::uint64_t packets = 1 << 9 | 1 << 10 | 1 << 11;
+
+	if (any % 16 == 0)
+		return any >> 8;
+	return pmu.ends_with("pt") ? any & packets : 0;
 }
 
 std::string Machine::model_folder(std::uint64_t model)
@@ -154,7 +166,8 @@ void Machine::restore() const
 
 void Machine::reload() const
 {
-	if (without)
+	/* What holds the module is not the fuzzer's. */
+	if (without || hardware())
 		return;
 	if (const int error = unload_module())
 		throw std::runtime_error(std::format("auxpmu does not go: errno {}", error));

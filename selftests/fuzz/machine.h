@@ -17,14 +17,17 @@ namespace auxpmu::fuzz
 class Machine
 {
 public:
-	/* control: without auxpmu; what would be an AUX PMU is a clock. */
-	explicit Machine(bool control);
+	/* control: without auxpmu; what would be an AUX PMU is a clock.  name: hardware, in the place of the synthetic unit. */
+	Machine(bool control, std::string name);
 
 	bool control() const noexcept { return without; }
+	bool hardware() const noexcept { return !pmu.empty(); }
 	/* attr.type; 0xffffffff when there is no such PMU now. */
 	std::uint32_t type_of(Type type) const;
 	/* Of one of ours; empty when it is none. */
-	static std::string name_of(Type type);
+	std::string name_of(Type type) const;
+	/* attr.config of hardware, from what a synthetic unit would have; mostly one that can be. */
+	std::uint64_t config_of(std::uint64_t config) const;
 	static std::string model_folder(std::uint64_t model);
 	static std::string group_folder(std::uint64_t group);
 	/* Tracepoint of getppid(). */
@@ -42,6 +45,7 @@ public:
 
 private:
 	bool without;
+	std::string pmu;
 	bool newest = false;
 	std::uint64_t tracepoint = 0;
 };

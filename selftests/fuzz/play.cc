@@ -562,16 +562,18 @@ private:
 		case Kind::cpu:
 			return write_to("/sys/devices/system/cpu/cpu1/online", a[0] ? "1" : "0");
 		case Kind::module:
-			return machine.control() ? ENODEV : a[0] ? load_module() : unload_module();
+			if (machine.control() || machine.hardware())
+				return avoided;
+			return a[0] ? load_module() : unload_module();
 		case Kind::leave:
 			break;
 		}
 		return EINVAL;
 	}
 
-	static std::string debugfs(std::uint64_t type)
+	std::string debugfs(std::uint64_t type) const
 	{
-		return std::string(AUXPMU_DEBUGFS "/") + Machine::name_of(static_cast<Type>(type));
+		return std::string(AUXPMU_DEBUGFS "/") + machine.name_of(static_cast<Type>(type));
 	}
 
 	/* Whoever pauses, resumes or samples an event that is closed may have the kernel warn (docs/compatibility.md). */
@@ -616,11 +618,15 @@ private:
 		attr.config = a[arg::config];
 		attr.config1 = a[arg::config1];
 		attr.config2 = a[arg::config2];
-		if (machine.control() && is_aux(a[arg::type]))
+		const bool hardware = machine.hardware() && type == Type::synth;
+		if (machine.control() && is_aux(a[arg::type]) && !hardware)
 			type = Type::clock;
 		attr.type = machine.type_of(type);
 		if (type >= Type::clock && type <= Type::dummy) {
 			attr.config = software[static_cast<unsigned>(type) - static_cast<unsigned>(Type::clock)];
+			attr.config1 = attr.config2 = 0;
+		} else if (hardware) {
+			attr.config = machine.config_of(attr.config);
 			attr.config1 = attr.config2 = 0;
 		} else if (type == Type::syscall) {
 			attr.config = machine.syscall_id();
@@ -663,6 +669,9 @@ private:
 		std::memcpy(raw, &attr, sizeof(attr));
 		if (const auto at = a[arg::spoil] >> 8; at && at <= sizeof(raw))
 			raw[at - 1] = static_cast<std::byte>(a[arg::spoil]);
+		/* The kernel's own driver warns of samples of an area that is written once (docs/compatibility.md). */
+		if (machine.control() && machine.hardware() && attr.aux_sample_size)
+			return avoided;
 		switch (a[arg::who]) {
 		case 1:
 			pid = tally.threads[a[arg::whom] % nr_actors];
