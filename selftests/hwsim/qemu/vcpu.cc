@@ -1043,13 +1043,13 @@ std::string Vcpu::statistics() const
 		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
 		" discontinuities %" PRIu64 " strange-frames %" PRIu64 " unseen %" PRIu64 " starts %" PRIu64
 		" syncs %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " stops %" PRIu64 " errors %" PRIu64
-		" interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64 " faults %" PRIu64
-		" taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64 " unlogged %" PRIu64
-		" storing %d on %d quiet-ms %lld\n",
+		" overflows %" PRIu64 " interrupts %" PRIu64 " pmi %" PRIu64 " doubled %" PRIu64 " masked %" PRIu64
+		" faults %" PRIu64 " taken-back %" PRIu64 " bts %" PRIu64 " dropped %" PRIu64 " unmapped %" PRIu64
+		" unlogged %" PRIu64 " storing %d on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
 		counted.strange_frames, trace.unseen, trace.starts, trace.syncs, trace.bytes, trace.lost, trace.stops,
-		trace.errors, trace.interrupts, counted.pmi, counted.pmi_doubled, counted.pmi_masked, counted.faults,
-		counted.taken_back, store.records, store.dropped, store.unmapped,
+		trace.errors, trace.overflows, trace.interrupts, counted.pmi, counted.pmi_doubled, counted.pmi_masked,
+		counted.faults, counted.taken_back, store.records, store.dropped, store.unmapped,
 		truth.missing() + bts_truth.missing() + blocks.missing(), bts.watches(0) || bts.watches(3),
 		pt.is_switched_on(), quiet);
 	std::string all = text;

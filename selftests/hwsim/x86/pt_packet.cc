@@ -60,9 +60,13 @@ IpBytes compress(std::uint64_t ip, std::uint64_t last)
 		return IpBytes::update32;
 	if (!(differ >> 48))
 		return IpBytes::update48;
-	if (static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip)
-		return IpBytes::sign48;
-	return IpBytes::full;
+	return whole(ip);
+}
+
+IpBytes whole(std::uint64_t ip)
+{
+	return static_cast<std::uint64_t>(static_cast<std::int64_t>(ip << 16) >> 16) == ip ? IpBytes::sign48
+											   : IpBytes::full;
 }
 
 Packet ip(IpKind kind, IpBytes form, std::uint64_t ip)

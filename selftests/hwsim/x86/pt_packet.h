@@ -44,6 +44,8 @@ constexpr unsigned long_tnt_bits = 47;
 
 /* The shortest form that a decoder whose last IP is "last" turns back into "ip". */
 IpBytes compress(std::uint64_t ip, std::uint64_t last);
+/* The form that needs none. */
+IpBytes whole(std::uint64_t ip);
 
 Packet ip(IpKind kind, IpBytes form, std::uint64_t ip);
 /* "outcomes" holds the oldest branch in the highest of its "count" bits; 1 is taken. */

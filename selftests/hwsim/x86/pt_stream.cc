@@ -40,6 +40,7 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 void PacketStream::reset_compression()
 {
 	last_ip = 0;
+	ip_lost = false;
 	return_count = 0;
 }
 
@@ -62,7 +63,7 @@ void PacketStream::put(const Packet &packet)
 /* CYC goes in front of the packet whose time it tells. Our core clock is the TSC: a machine at its nominal frequency. */
 void PacketStream::put_cyc()
 {
-	if (!with_cyc)
+	if (!with_cyc || muted)
 		return;
 	if (moment - last_cyc < std::max<std::uint64_t>(cyc_threshold, 1))
 		return;
@@ -72,8 +73,9 @@ void PacketStream::put_cyc()
 
 void PacketStream::put_ip(IpKind kind, std::uint64_t address)
 {
-	put(ip(kind, compress(address, last_ip), address));
+	put(ip(kind, ip_lost ? whole(address) : compress(address, last_ip), address));
 	last_ip = address;
+	ip_lost = false;
 }
 
 /* In whatever is shorter: one long packet of eight bytes, or short ones of a byte for six outcomes each. */
@@ -114,7 +116,7 @@ void PacketStream::disable(std::uint64_t address)
 
 void PacketStream::mode(std::uint8_t mode_now)
 {
-	if (told_mode == mode_now)
+	if (told_mode == mode_now || muted)
 		return;
 	put(mode_exec(mode_now));
 	told_mode = mode_now;
@@ -128,13 +130,32 @@ void PacketStream::begin_overflow()
 	muted = true;
 }
 
+/*
+ * SDM, "Internal Buffer Overflow": nothing is compressed against what got lost. Whether the last IP before is still one is not said, and
+ * decoders differ (libipt begins with zero, perf goes on), so the next IP is whole.
+ */
 void PacketStream::end_overflow()
 {
 	outcome_count = 0;
 	outcomes = 0;
 	muted = false;
-	reset_compression();
+	ip_lost = true;
+	return_count = 0;
 	put(pt::overflow());
+	put_time_lost();
+}
+
+/* SDM, "Overflow Impact on Timing Packets": MTCs are lost. Where that are so many that a decoder cannot tell, the time is told anew. */
+void PacketStream::put_time_lost()
+{
+	if (!with_mtc)
+		return;
+	const std::uint64_t now = clock.tsc(), count = art(now) >> mtc_shift;
+	if (count - last_mtc > 0xff) {
+		moment = now;
+		put_time();
+	}
+	last_mtc = count;
 }
 
 void PacketStream::put_time()
@@ -185,6 +206,10 @@ void PacketStream::tick()
 	if (!with_mtc && !with_cyc)
 		return;
 	const std::uint64_t now = clock.tsc(), count = with_mtc ? art(now) >> mtc_shift : last_mtc;
+	if (muted) {
+		moment = now;
+		return;
+	}
 	if (count - last_mtc > 0xff && with_tsc) {
 		moment = now;
 		flush_tnt();

@@ -109,7 +109,10 @@ public:
 	/* Is this what was told last? */
 	bool is_told(std::uint8_t mode) const { return told_mode == mode; }
 	void trace_stop() { put(pt::trace_stop()); }
-	/* The internal buffer overflows: from here on nothing gets through, until the OVF packet that ends it. */
+	/*
+	 * The internal buffer overflows: from here on nothing gets through, until the OVF packet that ends it. Cycles count on
+	 * meanwhile. What follows is compressed against nothing that stood before.
+	 */
 	void begin_overflow();
 	void end_overflow();
 	bool overflowing() const { return muted; }
@@ -142,6 +145,7 @@ private:
 	void put_ip(IpKind kind, std::uint64_t ip);
 	void put_cyc();
 	void put_time();
+	void put_time_lost();
 	void flush_tnt();
 	void reset_compression();
 	/* The always running timer at a time. */
@@ -165,6 +169,7 @@ private:
 	std::uint64_t outcomes = 0;
 	unsigned outcome_count = 0;
 	std::uint64_t last_ip = 0;
+	bool ip_lost = false;       /* the next IP is not compressed */
 	std::uint64_t moment = 0;   /* TSC of what is told now */
 	std::uint64_t last_cyc = 0; /* TSC at the last CYC */
 	std::uint64_t last_mtc = 0; /* ART >> mtc_shift */

@@ -12,6 +12,7 @@ PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Proces
 	  output(memory, profile.pt.topa_multi, rules), processor(around)
 {
 	set_faults(injected);
+	plan_overflow();
 	reset();
 }
 
@@ -40,13 +41,22 @@ void PtUnit::lose(const Loss &loss)
 
 void PtUnit::set_faults(const Faults &now)
 {
-	const std::uint64_t bytes = counts.bytes + stream.pending().size();
-	if (now.overflow != faults.overflow)
-		next_overflow = bytes + now.overflow;
+	const std::uint64_t bytes = bytes_made();
+	const bool overflows = now.overflow != faults.overflow;
 	if (now.topa_error != faults.topa_error)
 		next_error = now.topa_error ? bytes + now.topa_error : 0;
 	faults = now;
+	if (overflows)
+		plan_overflow();
 	plain = false; /* until packets are enabled next */
+}
+
+void PtUnit::set_rules(const Rules &now)
+{
+	const bool overflows = now.internal_overflow != rules.internal_overflow;
+	rules = now;
+	if (overflows)
+		plan_overflow();
 }
 
 // --- what is traced -------------------------------------------------------------------
@@ -134,8 +144,16 @@ void PtUnit::begin_packets(const Place &here)
 void PtUnit::leave_filter(std::uint64_t ip)
 {
 	stream.disable(ip);
-	packet_en = false;
+	end_packets();
 	told_exit = ip;
+}
+
+/* SDM, "Internal Buffer Overflow": one that resolves while PacketEn is clear is OVF alone, and TIP.PGE comes in its own time. */
+void PtUnit::end_packets()
+{
+	packet_en = false;
+	if (stream.overflowing())
+		stream.end_overflow();
 }
 
 /* With event trace the interrupt flag is part of it. */
@@ -148,7 +166,7 @@ std::uint8_t PtUnit::exec_mode(const Place &at)
 void PtUnit::leave_context()
 {
 	stream.disable();
-	packet_en = false;
+	end_packets();
 	told_exit = 0;
 	if (!rules.late_flush)
 		flush();
@@ -174,8 +192,11 @@ void PtUnit::transfer(const Transfer &transfer)
 	const bool in_context = context(transfer.to.level);
 	const bool in_filter = filter(transfer.to.pc);
 	told_exit = 0;
+	if (!in_context || !in_filter)
+		overflow_at_exit();
 	if (!registers.is_set(ctl::branch_en)) {
-		packet_en = in_context && in_filter;
+		if (!in_context || !in_filter)
+			end_packets();
 		return;
 	}
 	if (transfer.kind == Branch::software_interrupt) {
@@ -241,8 +262,11 @@ void PtUnit::interrupt(const Place &from, const Place &to)
 	const bool in_context = context(to.level);
 	const bool in_filter = filter(to.pc);
 	told_exit = 0;
+	if (!in_context || !in_filter)
+		overflow_at_exit();
 	if (!registers.is_set(ctl::branch_en)) {
-		packet_en = in_context && in_filter;
+		if (!in_context || !in_filter)
+			end_packets();
 		return;
 	}
 	event_packets(to.pc);
@@ -289,8 +313,8 @@ void PtUnit::arrive(const Place &here)
 	}
 	const bool wanted = in_context && filter(here.pc);
 	if (packet_en && wanted) {
-		if (faults.overflow || stream.overflowing())
-			overflow(here);
+		if (stream.overflowing() || overflow_due())
+			overflow_inside(here);
 		if (stream.sync_due())
 			synchronize(&here);
 		/* STI, CLI or POPF; SDM, "MODE.Exec": a FUP says from where on. */
@@ -315,22 +339,53 @@ void PtUnit::arrive(const Place &here)
 		flush();
 }
 
-/* SDM, "Internal Buffer Overflow": what is lost ends with OVF, and a FUP says where we are. */
-void PtUnit::overflow(const Place &here)
+// --- overflows of the internal buffer --------------------------------------------------------
+
+/* By turns they are between branches, and of the packets that would have said where the program left. */
+void PtUnit::plan_overflow()
 {
-	if (stream.overflowing()) {
-		if (--overflow_left)
-			return;
-		stream.end_overflow();
-		if (registers.is_set(ctl::branch_en))
-			stream.fup(here.pc);
-	} else if (counts.bytes + stream.pending().size() >= next_overflow) {
-		next_overflow = counts.bytes + stream.pending().size() + faults.overflow;
-		overflow_left = overflow_blocks;
-		stream.begin_overflow();
-		processor.lost();
-		counts.overflows++;
+	const std::uint64_t bytes = bytes_made();
+	next_overflow = never;
+	next_at_exit = !faults.overflow && !next_at_exit;
+	if (faults.overflow)
+		next_overflow = bytes + faults.overflow;
+	else if (rules.internal_overflow)
+		next_overflow = bytes + overflow_period + random() % overflow_period;
+}
+
+void PtUnit::begin_overflow()
+{
+	overflow_left = faults.overflow ? overflow_arrivals : 1 + random() % overflow_arrivals;
+	plan_overflow();
+	stream.begin_overflow();
+	processor.lost();
+	counts.overflows++;
+}
+
+/* SDM, "Internal Buffer Overflow": what is lost ends with OVF, and a FUP says where we are. */
+void PtUnit::overflow_inside(const Place &here)
+{
+	if (!stream.overflowing()) {
+		/* Who hardly ever leaves what is traced is not waited for. */
+		if (!next_at_exit || bytes_made() >= next_overflow + overflow_period)
+			begin_overflow();
+		return;
 	}
+	if (overflow_left)
+		overflow_left--;
+	const bool branches = registers.is_set(ctl::branch_en);
+	/* No MODE.Exec has a place between OVF and FUP: where one got lost it lasts until it is not missed, or packets end. */
+	if (overflow_left || (branches && !stream.is_told(exec_mode(here))))
+		return;
+	stream.end_overflow();
+	if (branches)
+		stream.fup(here.pc);
+}
+
+void PtUnit::overflow_at_exit()
+{
+	if (next_at_exit && overflow_due() && !stream.overflowing())
+		begin_overflow();
 }
 
 void PtUnit::ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide)

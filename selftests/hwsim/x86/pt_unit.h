@@ -80,7 +80,7 @@ public:
 	/* From now on; in_use matters when the machine begins only. */
 	void set_faults(const Faults &now);
 	/* Likewise; what has been cached stays so until TraceEn is set anew. */
-	void set_rules(const Rules &now) { rules = now; }
+	void set_rules(const Rules &now);
 
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
@@ -174,7 +174,13 @@ private:
 	std::uint8_t exec_mode(const Place &at);
 	void step(std::uint64_t from, std::uint64_t ip, const Block &block);
 	void begin_packets(const Place &here);
-	void overflow(const Place &here);
+	void end_packets();
+	std::uint64_t bytes_made() const { return counts.bytes + stream.pending().size(); }
+	bool overflow_due() const { return bytes_made() >= next_overflow; }
+	void plan_overflow();
+	void begin_overflow();
+	void overflow_inside(const Place &here);
+	void overflow_at_exit();
 	void trace_on();
 	void trace_off(std::uint64_t at);
 	void flush();
@@ -204,11 +210,15 @@ private:
 	unsigned arrivals = 0;
 	std::size_t threshold = 0; /* bytes that may gather */
 
-	/* An overflow lasts for some blocks. */
-	static constexpr unsigned overflow_blocks = 20;
+	/* An overflow on demand lasts for so many arrivals, others for no more. */
+	static constexpr unsigned overflow_arrivals = 20;
+	/* Bytes from one to the next, where they are not on demand, and as many more at most: what is between can be told from what is lost. */
+	static constexpr std::uint64_t overflow_period = 8192;
+	static constexpr std::uint64_t never = UINT64_MAX;
 	Faults faults;
-	std::uint64_t next_overflow = 0; /* bytes of trace */
-	std::uint64_t next_error = 0;    /* likewise; 0 is never */
+	std::uint64_t next_overflow = never; /* bytes of trace */
+	std::uint64_t next_error = 0;        /* likewise; 0 is never */
+	bool next_at_exit = false;           /* it begins where packets end, and then it ends there, too */
 	unsigned overflow_left = 0;
 	Counts counts;
 };

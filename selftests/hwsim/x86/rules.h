@@ -28,6 +28,11 @@ struct Rules {
 	bool early_maximum = true;
 	/* Performance interrupts skid by some instructions. */
 	bool late_interrupts = true;
+	/*
+	 * The internal buffer overflows now and then. The only one that is not in force unless asked for: no driver can see it, and
+	 * whoever compares a whole trace would have to excuse gaps.
+	 */
+	bool internal_overflow = false;
 
 	/* By name, or "all" of them. False if there is no such rule. */
 	bool set(std::string_view name, bool strict);
