@@ -124,6 +124,48 @@ bool is_loss(const Step &step)
 	return step.from == loss;
 }
 
+bool is_resumption(const Step &step)
+{
+	return is_loss(step) && step.to == resumption;
+}
+
+/* How many of them are steps, and no marks. */
+std::size_t steps_of(std::span<const Step> steps)
+{
+	return steps.size() - static_cast<std::size_t>(std::ranges::count_if(steps, is_loss));
+}
+
+/* Outcomes that wait to be told are lost, too: so many steps at most stand before the mark of such a loss, with what needs no packet. */
+constexpr std::size_t most_pending = 512;
+
+/* How much of the truth was lost here, if it says where the trace goes on. */
+std::size_t gap(std::span<const Step> truth)
+{
+	const auto pending = truth.first(std::min(truth.size(), most_pending));
+	const auto mark = std::ranges::find_if(pending, is_loss);
+	if (mark == pending.end() || is_resumption(*mark))
+		return 0;
+	const auto end = std::find_if(truth.begin() + (mark - pending.begin()) + 1, truth.end(), is_loss);
+	return end != truth.end() && is_resumption(*end) ? static_cast<std::size_t>(end - truth.begin()) + 1 : 0;
+}
+
+/*
+ * Behind a gap: how many of the steps before it that were found, "back" at most, are those behind it. What was lost may begin as what
+ * comes next does. Nothing if none of it makes them go on alike.
+ */
+std::optional<std::size_t> taken_too_early(std::span<const Step> truth, std::span<const Step> decoded, std::size_t back)
+{
+	std::optional<std::size_t> best;
+	std::size_t longest = 0;
+	for (std::size_t taken = 0; taken <= back; taken++)
+		if (const std::size_t length = agreement(truth, decoded.subspan(back - taken), sure);
+			length > longest + taken) {
+			longest = length - taken;
+			best = taken;
+		}
+	return best;
+}
+
 /* Trace is carried to memory in pieces, so the mark of a loss is behind what was lost, but not further than this. */
 constexpr std::size_t most_before = 32'768;
 
@@ -147,8 +189,9 @@ constexpr std::size_t longest_taken_back = 32;
 Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
 	Comparison result;
-	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, is_loss));
-	result.truth = truth.size() - result.losses;
+	result.losses = static_cast<std::size_t>(
+		std::ranges::count_if(truth, [](const Step &step) { return is_loss(step) && !is_resumption(step); }));
+	result.truth = steps_of(truth);
 	result.decoded = decoded.size();
 	std::size_t i = 0, j = 0, alike = 0;
 	while (i < truth.size() || j < decoded.size()) {
@@ -158,6 +201,18 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 			i++;
 			j++;
 			continue;
+		}
+		if (const std::size_t lost = gap(truth.subspan(i))) {
+			const std::size_t back = std::min(most_pending, alike);
+			if (const auto taken =
+					taken_too_early(truth.subspan(i + lost), decoded.subspan(j - back), back)) {
+				result.equal -= *taken;
+				result.missing += steps_of(truth.subspan(i, lost)) + *taken;
+				i += lost;
+				j -= *taken;
+				alike = 0;
+				continue;
+			}
 		}
 		if (rules.partial && j < decoded.size()) {
 			const std::size_t back = std::min({longest_taken_back, i, j, alike});
@@ -180,8 +235,7 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 		alike = 0;
 		const auto missing = truth.subspan(difference.truth_at, difference.truth_size);
 		if (is_marked(difference, missing) || (rules.partial && !difference.decoded_size))
-			result.missing +=
-				missing.size() - static_cast<std::size_t>(std::ranges::count_if(missing, is_loss));
+			result.missing += steps_of(missing);
 		else
 			result.differences.push_back(difference);
 	}

@@ -29,7 +29,7 @@ struct Comparison {
 	std::size_t decoded = 0;
 	std::size_t equal = 0;
 	std::size_t missing = 0; /* steps that the trace does not have to have */
-	std::size_t losses = 0;  /* marked in the truth */
+	std::size_t losses = 0;  /* marked in the truth, which may say where they end, too */
 	std::vector<Difference> differences;
 };
 

@@ -21,6 +21,8 @@ namespace hwsim
 
 /* For "from": trace of what stands before this was lost, up to where the trace begins anew. */
 constexpr std::uint64_t loss = 2;
+/* For "to" of such a mark, which is not of a loss then: what was lost is what stands between the mark before and this one. */
+constexpr std::uint64_t resumption = 1;
 
 /*
  * Flipped in "from": branch trace store had no room for this record, and dropped it. No canonical address has these two bits

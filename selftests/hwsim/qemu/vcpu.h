@@ -161,6 +161,7 @@ private:
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
 	void filter_edge(std::uint64_t from, std::uint64_t to) override { truth.write(from, to); }
 	void lost() override { truth.write(loss, 0); }
+	void resumed() override { truth.write(loss, resumption); }
 	void stopped() override { note_duty(); }
 
 	void find_hot() { hot = static_cast<Hot *>(qemu_plugin_scoreboard_find(machine.score, index)); }

@@ -75,6 +75,39 @@ TEST_CASE("a loss in a program that repeats itself is one difference")
 	CHECK(result.differences[0].truth_size - result.differences[0].decoded_size == 332);
 }
 
+TEST_CASE("where the truth says where the trace goes on, that is where, however alike the steps are")
+{
+	/* A loop in a loop: any number of rounds could be missing, and two gaps are nearer to each other than a round is long. */
+	std::vector<Step> truth;
+	for (unsigned round = 0; round < 40'000; round++)
+		truth.push_back(round % 100 == 99 ? Step{0x401020, 0x401000} : Step{0x401010, 0x401008});
+	truth.push_back({0x401030, 0x402000});
+	const std::size_t size = truth.size();
+	std::vector<Step> decoded = without(without(truth, 1210, 330), 1000, 180);
+	const auto mark = [&](std::size_t at, std::uint64_t to) {
+		truth.insert(truth.begin() + static_cast<std::ptrdiff_t>(at), {loss, to});
+	};
+	mark(1540, resumption);
+	mark(1215, 0); /* outcomes were pending */
+	mark(1180, resumption);
+	mark(1000, 0);
+	Comparison result = compare(truth, decoded);
+	CHECK(result.truth == size);
+	CHECK(result.losses == 2);
+	CHECK(result.equal == decoded.size());
+	CHECK(result.missing == 180 + 330);
+	CHECK(result.differences.empty());
+	/* What is missing behind that is a difference. */
+	decoded.erase(decoded.begin() + 20'000, decoded.begin() + 20'200);
+	result = compare(truth, decoded);
+	CHECK(result.differences.size() == 1);
+	/* So is a gap that nothing begins. */
+	truth.erase(truth.begin() + 1000);
+	decoded = without(without(truth, 1211, 332), 1000, 181);
+	std::erase_if(decoded, [](const Step &step) { return step.from == loss; });
+	CHECK_FALSE(compare(truth, decoded).differences.empty());
+}
+
 TEST_CASE("a marked loss is no difference, but only as much of it as the mark explains")
 {
 	auto truth = program(10'000);

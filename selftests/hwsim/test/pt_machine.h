@@ -113,6 +113,7 @@ struct Machine final : Processor {
 	void topa_interrupt() override { interrupts++; }
 	void filter_edge(std::uint64_t from, std::uint64_t to) override { edges.push_back({from, to}); }
 	void lost() override { losses++; }
+	void resumed() override { resumptions++; }
 
 	void write(std::uint32_t msr, std::uint64_t value) { unit.write(msr, value, off); }
 	void start(std::uint64_t more) { write(msr::ctl, ctl::trace_en | ctl::topa | ctl::branch_en | more); }
@@ -144,7 +145,7 @@ struct Machine final : Processor {
 	PtUnit unit;
 	std::uint64_t root = 0x5000;
 	bool interruptible = false;
-	unsigned interrupts = 0, losses = 0;
+	unsigned interrupts = 0, losses = 0, resumptions = 0;
 	std::vector<std::pair<std::uint64_t, std::uint64_t>> edges;
 };
 

@@ -213,6 +213,7 @@ TEST_CASE("what happens while the internal buffer overflows decides what is told
 		/* What was pending and what came meanwhile is lost, but nothing that was told before. */
 		CHECK(m.said() == std::string("PSB 64 PGE:401000 ") + row.packets);
 		CHECK(m.losses == 1);
+		CHECK(m.resumptions == (std::string(row.packets).starts_with("OVF FUP") ? 1 : 0));
 		CHECK(m.unit.statistics().overflows == 1);
 	}
 }

@@ -380,6 +380,7 @@ void PtUnit::overflow_inside(const Place &here)
 	stream.end_overflow();
 	if (branches)
 		stream.fup(here.pc);
+	processor.resumed();
 }
 
 void PtUnit::overflow_at_exit()

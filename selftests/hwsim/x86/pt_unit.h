@@ -47,6 +47,8 @@ public:
 	virtual void filter_edge(std::uint64_t from, std::uint64_t to) = 0;
 	/* Trace of what has just happened did not get to memory. */
 	virtual void lost() {}
+	/* What comes now does again, while packets are enabled. */
+	virtual void resumed() {}
 	/* Error or Stopped was set: nothing is traced from here on. */
 	virtual void stopped() {}
 
