@@ -10,7 +10,6 @@
  */
 #include <atomic>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstring>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -20,6 +19,7 @@
 #include <sys/syscall.h>
 #include <vector>
 
+#include "expect.h"
 #include "msr.h"
 
 // --- the program ---------------------------------------------------------------------------
@@ -84,27 +84,6 @@ chain_branches:
 namespace
 {
 
-// --- what was tried ------------------------------------------------------------------------
-
-unsigned tried, wrong, told;
-
-[[gnu::format(printf, 2, 3)]] void expect(bool right, const char *what, ...)
-{
-	tried++;
-	if (right)
-		return;
-	wrong++;
-	/* The first ones of a section tell enough. */
-	if (told++ >= 5)
-		return;
-	va_list arguments;
-	va_start(arguments, what);
-	std::printf("wrong: ");
-	std::vprintf(what, arguments);
-	std::printf("\n");
-	va_end(arguments);
-}
-
 // --- samples -------------------------------------------------------------------------------
 
 struct Filter {
@@ -127,7 +106,6 @@ constexpr Filter filters[] = {
 	{"cond", PERF_SAMPLE_BRANCH_COND, bit(conditional)},
 	{"call", PERF_SAMPLE_BRANCH_CALL, bit(call)},
 };
-constexpr std::uint64_t stack = PERF_SAMPLE_BRANCH_CALL_STACK;
 
 /* A counter of branches of this thread, with samples of the records, and its ring. */
 class Counter
@@ -229,17 +207,21 @@ void judge(const std::vector<perf_branch_entry> &entries, const std::vector<Know
 	}
 }
 
-constexpr std::uint64_t rounds = 100'000, period = 4999, branches = 11 * rounds;
-
-void try_filter(const Filter &filter)
+std::vector<std::vector<perf_branch_entry>> samples_of_chain(std::uint64_t filter)
 {
-	const unsigned before = tried, wrong_before = wrong;
-	told = 0;
-	Counter counter(filter.perf, period);
+	constexpr std::uint64_t rounds = 100'000, period = 4999, branches = 11 * rounds;
+	Counter counter(filter, period);
 	counter.enable();
 	chain(rounds);
 	counter.disable();
-	const auto samples = counter.samples();
+	auto samples = counter.samples();
+	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
+	return samples;
+}
+
+void try_filter(const Filter &filter)
+{
+	const auto samples = samples_of_chain(filter.perf);
 	unsigned judged = 0;
 	std::size_t all = 0;
 	for (const auto &entries : samples) {
@@ -247,11 +229,9 @@ void try_filter(const Filter &filter)
 		judge(entries, known(filter.kinds), judged);
 	}
 	/* Processors keep 16 or 32; some are returns from interrupts. */
-	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
 	expect(all >= samples.size() * 15 && judged >= all / 4 * 3, "%u of %zu records in %zu samples", judged, all,
 		samples.size());
-	std::printf("%s: %zu samples, %u records, tried %u, wrong %u\n", filter.name, samples.size(), judged,
-		tried - before, wrong - wrong_before);
+	std::printf("%zu samples, %u records\n", samples.size(), judged);
 }
 
 /*
@@ -260,35 +240,21 @@ void try_filter(const Filter &filter)
  */
 void try_freeze()
 {
-	const unsigned before = tried, wrong_before = wrong;
-	told = 0;
-	Counter counter(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL, period);
-	counter.enable();
-	chain(rounds);
-	counter.disable();
-	const auto samples = counter.samples();
+	const auto samples = samples_of_chain(PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_KERNEL);
 	std::size_t late = 0;
 	for (const auto &entries : samples)
 		late += entries.empty() || entries.front().from >> 63;
-	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
 	expect(late <= samples.size() / 10, "the newest branch of %zu of %zu samples is the kernel's", late,
 		samples.size());
-	std::printf("freeze: %zu samples, %zu of them behind a branch of the kernel, tried %u, wrong %u\n",
-		samples.size(), late, tried - before, wrong - wrong_before);
+	std::printf("%zu samples, %zu of them behind a branch of the kernel\n", samples.size(), late);
 }
 
 /* Each of the chain's calls that have not returned, in their order; below them that of the chain. */
 void try_stack()
 {
-	const unsigned before = tried, wrong_before = wrong;
-	told = 0;
-	Counter counter(stack, period);
-	counter.enable();
-	chain(rounds);
-	counter.disable();
 	const Known &leaf = chain_branches[2], &outer = chain_branches[4], &inner = chain_branches[5];
 	unsigned deep = 0;
-	const auto samples = counter.samples();
+	const auto samples = samples_of_chain(PERF_SAMPLE_BRANCH_CALL_STACK);
 	for (const auto &entries : samples) {
 		std::size_t n = 0;
 		if (n < entries.size() && same(entries[n], leaf)) {
@@ -304,10 +270,8 @@ void try_stack()
 		expect(n < entries.size() && entries[n].to == reinterpret_cast<std::uint64_t>(&chain),
 			"of %zu calls number %zu is not that of the program", entries.size(), n);
 	}
-	expect(samples.size() >= branches / period / 2, "%zu samples", samples.size());
 	expect(deep > 0, "no sample within the inner call");
-	std::printf("call stack: %zu samples, %u of them three deep, tried %u, wrong %u\n", samples.size(), deep,
-		tried - before, wrong - wrong_before);
+	std::printf("%zu samples, %u of them three deep\n", samples.size(), deep);
 }
 
 // --- beside trace ---------------------------------------------------------------------------
@@ -363,7 +327,7 @@ private:
 void try_beside_trace()
 {
 	const Trace trace;
-	try_filter({"any, beside trace", PERF_SAMPLE_BRANCH_ANY, ~std::uint64_t{0}});
+	try_filter(filters[0]);
 	trace.disable();
 	expect(trace.head() > 0, "no trace beside it");
 }
@@ -385,8 +349,6 @@ bool architectural()
 
 void try_exclusion(bool excludes)
 {
-	told = 0;
-	const unsigned before = tried, wrong_before = wrong;
 	Registers registers;
 	registers.open(sched_getcpu());
 	const std::uint64_t debugctl_before = registers[debugctl];
@@ -411,7 +373,6 @@ void try_exclusion(bool excludes)
 		registers.write(msr, 0);
 	}
 	registers.write(debugctl, debugctl_before);
-	std::printf("exclusion: tried %u, wrong %u\n", tried - before, wrong - wrong_before);
 }
 
 } // namespace
@@ -428,13 +389,13 @@ int main(int argc, char **argv)
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof one, &one);
 	for (const Filter &filter : filters)
-		try_filter(filter);
-	try_stack();
-	try_freeze();
+		section(filter.name, [&] { try_filter(filter); });
+	section("call stack", try_stack);
+	section("freeze", try_freeze);
 	const bool excludes = argv[1] == std::string_view("yes");
 	if (!excludes)
-		try_beside_trace();
-	try_exclusion(excludes);
+		section("beside trace", try_beside_trace);
+	section("exclusion", [&] { try_exclusion(excludes); });
 	std::printf("tried %u, wrong %u\n", tried, wrong);
 	return wrong ? 1 : 0;
 }

@@ -13,7 +13,6 @@
 #include <cinttypes>
 #include <csetjmp>
 #include <csignal>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "expect.h"
 #include "msr.h"
 
 namespace
@@ -46,25 +46,6 @@ constexpr unsigned most_general = 8, most_fixed = 16;
 constexpr std::uint64_t one_at(unsigned position)
 {
 	return std::uint64_t{1} << position;
-}
-
-unsigned tried, wrong, told;
-
-[[gnu::format(printf, 2, 3)]] void expect(bool right, const char *what, ...)
-{
-	tried++;
-	if (right)
-		return;
-	wrong++;
-	/* The first ones of a section tell enough. */
-	if (told++ >= 5)
-		return;
-	va_list arguments;
-	va_start(arguments, what);
-	std::printf("wrong: ");
-	std::vprintf(what, arguments);
-	std::printf("\n");
-	va_end(arguments);
 }
 
 // --- the processor ------------------------------------------------------------------------
@@ -606,14 +587,6 @@ void settle_on(int cpu)
 	action.sa_flags = SA_SIGINFO;
 	for (const int number : {SIGSEGV, SIGILL, SIGBUS})
 		sigaction(number, &action, nullptr);
-}
-
-void section(const char *name, void (*of)())
-{
-	const unsigned before = tried, wrong_before = wrong;
-	told = 0;
-	of();
-	std::printf("%s: tried %u, wrong %u\n", name, tried - before, wrong - wrong_before);
 }
 
 } // namespace

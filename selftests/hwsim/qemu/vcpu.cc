@@ -806,8 +806,11 @@ void Vcpu::wrmsr(const Site &site)
 			return fault_msr();
 		if (lbr.switches_on(msr, value))
 			require(tracing_needs(), site);
+		const bool was_on = lbr.is_on();
 		lbr.write(msr, value);
-		debugctl_changed();
+		/* Kernels write all records at each switch of tasks. */
+		if (lbr.is_on() != was_on)
+			debugctl_changed();
 	} else if (x86::Vmx::owns(msr)) {
 		if (vmx.write_faults(msr, value))
 			return fault_msr();
