@@ -39,7 +39,7 @@ Result<Event> open(const std::string &name)
 }
 
 /* A counter that has the last branches of programs in its samples. */
-Result<Event> open_records()
+Result<Event> open_records(const Target &where = Target::task())
 {
 	perf_event_attr attr{};
 
@@ -51,7 +51,7 @@ Result<Event> open_records()
 	attr.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY;
 	attr.exclude_kernel = 1;
 	attr.disabled = 1;
-	return Event::open(attr, Target::task());
+	return Event::open(attr, where);
 }
 
 std::string other()
@@ -145,7 +145,8 @@ TEST_CASE("Where nothing keeps last branch records away the unit is refused whil
 	};
 
 	{
-		const Event records = open_records().value();
+		/* Of the CPU: those of a task are off while another one runs, and the unit would be armed meanwhile. */
+		const Event records = open_records(Target::on_cpu(0)).value();
 		REQUIRE(records.enable());
 		CHECK(written() == 0);
 		CHECK(tracer.tally.partial == 1);
