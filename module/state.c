@@ -12,17 +12,6 @@ static bool inhibited(u32 word)
 	return word & (AUXPMU_STOPPED | AUXPMU_PAUSED);
 }
 
-enum auxpmu_phase auxpmu_state_phase(u32 word)
-{
-	if (!(word & (AUXPMU_OPEN | AUXPMU_FULL)))
-		return AUXPMU_PHASE_IDLE;
-	if (!(word & AUXPMU_RUN))
-		return AUXPMU_PHASE_CLOSING;
-	if (word & AUXPMU_FULL)
-		return AUXPMU_PHASE_FULL;
-	return word & AUXPMU_ARMED ? AUXPMU_PHASE_ARMED : AUXPMU_PHASE_PARKED;
-}
-
 inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 {
 	switch (request) {

@@ -37,18 +37,9 @@
 #define AUXPMU_TURN		0x80u
 
 /*
- * The names of the architecture, for people and for the tests.  PARKED is open but stopped or
- * paused; CLOSING is open or full and no longer wanted.
+ * The phases that people speak of: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN and
+ * RUN, but not ARMED; full is FULL and RUN; closing is OPEN or FULL, but not RUN.
  */
-enum auxpmu_phase {
-	AUXPMU_PHASE_IDLE,
-	AUXPMU_PHASE_ARMED,
-	AUXPMU_PHASE_PARKED,
-	AUXPMU_PHASE_FULL,
-	AUXPMU_PHASE_CLOSING,
-};
-
-enum auxpmu_phase auxpmu_state_phase(u32 word);
 
 /* What somebody may want. */
 enum auxpmu_request {
