@@ -125,6 +125,9 @@ fuzz-hwsim: $(if $(KERNEL),,need-kernel) ## random programs, traced by the virtu
 	@$(VM)/lab run -l check -e "SEED=$(or $(SEED),1)" -e "FUZZ=--seconds $$((60 * $(or $(MINUTES),10)))" -e "LIMIT=$$((900 + 120 * $(or $(MINUTES),10)))" \
 		-- selftests/hwsim/guest-check "$(KERNEL)" "$(or $(PROFILE),skylake)" pt,bts,pmu fuzz
 
+coverage: ## which lines of the modules the tests, the fuzzer and fault knobs reach; NAME= of guests
+	@selftests/coverage/run $(NAME)
+
 planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
@@ -146,4 +149,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo check soak bench fuzz fuzz-hwsim planted vm need-kernel lab lab-refresh help
+	demo check soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
