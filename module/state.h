@@ -37,8 +37,8 @@
 #define AUXPMU_TURN		0x80u
 
 /*
- * The phases that people speak of: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN and
- * RUN, but not ARMED; full is FULL and RUN; closing is OPEN or FULL, but not RUN.
+ * The phases that people speak of: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN
+ * and RUN, but not ARMED; full is FULL and RUN; closing is OPEN or FULL, but not RUN.
  */
 
 /* What somebody may want. */

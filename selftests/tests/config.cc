@@ -296,3 +296,17 @@ TEST_CASE("Synthetic and modelled PMUs are for CAP_PERFMON, unless root has said
 		CHECK(Event::open(attr, Target::task()));
 	}
 }
+
+TEST_CASE("What records cost beside memset() is measured for as many bytes as are asked for", "[synth][config]")
+{
+	need_synthetic();
+	const auto measured = run_bench(options().pmu, 300 * KiB).value();
+
+	CHECK(measured.bytes >= 300 * KiB);
+	CHECK(measured.bytes < 16 * MiB);
+	CHECK(measured.records_ns > 0);
+	CHECK(measured.memset_ns > 0);
+	const auto refused = write_small_file(std::format("{}/{}/bench", AUXPMU_DEBUGFS, options().pmu), "many");
+	REQUIRE_FALSE(refused);
+	CHECK(refused.error().code == EINVAL);
+}

@@ -147,13 +147,19 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 	unit.set("min_buffer", 0).value();
 	unit.live(true).value();
 	CHECK(unit.get("live") == "1");
-	CHECK(unit.set("spare", 64).error().code == EBUSY);
-	CHECK(log.says("refused while live"));
+	for (const auto &[attribute, value] :
+		Attributes{{"spare", "64"}, {"output", "any"}, {"overwrite", "1"}, {"name", "other"}}) {
+		INFO(attribute);
+		CHECK(unit.set(attribute, value).error().code == EBUSY);
+		CHECK(log.says("refused while live"));
+	}
 	CHECK(unit.remove().error().code == EBUSY);
 	CHECK(Pmu::find("modelled"));
 	unit.live(false).value();
 	CHECK_FALSE(Pmu::find("modelled"));
 	unit.remove().value();
+	CHECK(ModelledUnit::make("0zero").error().code == EINVAL);
+	CHECK(log.says("does not begin with a letter"));
 }
 
 TEST_CASE("A unit's name must be free, and one that perf knows brings what perf wants of it", "[synth][model]")
@@ -182,6 +188,11 @@ TEST_CASE("A unit's name must be free, and one that perf knows brings what perf 
 		if (guise.has_field("cyc"))
 			guise.set(attr, "cyc", 1).value();
 		Event::open(attr, Target::on_cpu(0)).value();
+		for (auto field : {&perf_event_attr::config1, &perf_event_attr::config2}) {
+			attr.*field = 1;
+			CHECK(Event::open(attr, Target::on_cpu(0)).error().code == EINVAL);
+			attr.*field = 0;
+		}
 		attr.config |= 1ull << 63;
 		CHECK(Event::open(attr, Target::on_cpu(0)).error().code == EINVAL);
 		CHECK(guise.monotonic_aux_head() == (std::string(known) == "arm_spe_0"));

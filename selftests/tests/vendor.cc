@@ -45,13 +45,13 @@ UniqueFd open_module()
 class Backend
 {
 public:
-	explicit Backend(const char *mistake, const char *name = backend_name)
+	explicit Backend(const char *mistake, const char *name = backend_name, const std::string &more = "")
 		: users(read_small_file("/sys/module/auxpmu/refcnt")), pmu_before(options().pmu)
 	{
 		UniqueFd file = open_module();
 		if (!file)
 			SKIP("no " << backend_name << ".ko: selftests/vm/modules builds it");
-		std::string parameters = std::format("mistake={} name=\"{}\"", mistake, name);
+		std::string parameters = std::format("mistake={} name=\"{}\" {}", mistake, name, more);
 		if (::syscall(SYS_finit_module, file.get(), parameters.c_str(), 0))
 			refusal = errno;
 		else
@@ -184,6 +184,76 @@ TEST_CASE("A backend without mistakes is not complained of, by a paranoid framew
 		INFO(log.all());
 		CHECK(backend.nothing_held());
 	}
+}
+
+namespace
+{
+
+/* What the backend has of it: "events", "buffers", "added". */
+int has(const char *what)
+{
+	return std::stoi(
+		read_small_file(std::format("/sys/module/{}/parameters/{}", backend_name, what)).value_or("-1"));
+}
+
+} // namespace
+
+TEST_CASE("What a backend is asked to do it is asked to undo, and what is stepped over it fills itself", "[vendor]")
+{
+	need_backend();
+	for (bool paranoid : {false, true}) {
+		Paranoia knob(paranoid);
+		REQUIRE(knob);
+		Backend backend("none", backend_name, "align=256");
+
+		INFO("paranoid " << paranoid);
+		REQUIRE(backend.refused() == 0);
+		{
+			Tracer tracer(full_trace());
+			CHECK(has("events") == 1);
+			CHECK(has("buffers") == 1);
+			CHECK(has("added") == 0);
+			tracer.enable();
+			CHECK(has("added") == 1);
+			tracer.disable();
+			CHECK(has("added") == 0);
+			auto counted = trace(tracer);
+
+			/* 64 bytes each, at 0, 256, 512, 768. */
+			CHECK(tracer.aux.head() == 768 + 64);
+			CHECK(counted["padded"] == 3 * 192);
+			for (unsigned at = 64; at < 768; at += 256)
+				for (std::byte one : tracer.aux.view(at, at + 192).first)
+					REQUIRE(one == std::byte{0xee});
+			CHECK(counted["contract_violations"] == 0);
+		}
+		wait_until("the buffer to be freed", [] { return has("buffers") == 0; });
+		CHECK(has("events") == 0);
+	}
+}
+
+TEST_CASE("A unit has as many filters as it says, and they stop the trace if it says so", "[vendor]")
+{
+	need_backend();
+	for (unsigned number = 1; number <= 8; number++)
+		for (bool stop : {false, true}) {
+			Backend backend(
+				"none", backend_name, std::format("filters={} filters_stop={:d}", number, stop));
+
+			INFO(number << " filters, stop " << stop);
+			REQUIRE(backend.refused() == 0);
+			auto event = Event::open(make_attr(full_trace()), Target::on_cpu(0)).value();
+			std::string text;
+			for (unsigned n = 0; n < number; n++)
+				text += std::format("filter {:#x}/64,", 0xffffffff82000000 + 128 * n);
+			CHECK(event.set_filter(text));
+			auto many = event.set_filter(text + "filter 0xffffffff83000000/64");
+			CHECK_FALSE(many);
+			CHECK((many || many.error().code == EOPNOTSUPP));
+			auto stops = event.set_filter("stop 0xffffffff82000000/64");
+			CHECK(static_cast<bool>(stops) == stop);
+			CHECK((stops || stops.error().code == EOPNOTSUPP));
+		}
 }
 
 TEST_CASE("A descriptor that cannot be is refused when it registers, and the log says why", "[vendor]")
@@ -421,12 +491,14 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		{"preempt", "arm() on CPU 0 changed preempt_count() from 0x", false},
 		{"span-address", "spans() on CPU 0 named memory that is not there, in piece 0 of 64 bytes", true},
 		{"irqs-on", "auxpmu_interrupt() on CPU 0 called with IRQs on", false},
+		{"irqs-off", "event_init() on CPU 0 changed whether IRQs are off from 0 to 1", false},
 	};
 
-	/* Of IRQs that come on lockdep complains by itself, and looks at nothing else any more. */
+	/* Of IRQs that come on lockdep complains by itself, and looks at nothing else any more; that they go off it has not seen. */
 	const bool lockdep = ::access("/proc/lockdep_stats", F_OK) == 0;
 	for (const auto &mistake : mistakes) {
-		if (lockdep && mistake.name == std::string_view("irqs"))
+		if (lockdep && std::string_view(mistake.name).starts_with("irqs") &&
+			mistake.name != std::string_view("irqs-on"))
 			continue;
 		Sayings log;
 		Backend backend(mistake.name);

@@ -7,6 +7,7 @@
  * its mistakes would destroy memory or hang the machine if nobody caught them, so it names what is
  * not its own, and does not use it.
  */
+#include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -20,6 +21,7 @@
 
 #define RECORD		64
 #define RAM		1024
+#define PADDING		0xee
 
 enum mistake {
 	NONE,
@@ -36,7 +38,7 @@ enum mistake {
 	SPANS_SHORT, SPANS_THREE, SPANS_NONE, SPANS_NULL, SPANS_NEGATIVE,
 	/* Seen by a paranoid framework. */
 	MOVES, BEHIND, UNIT_NONE, UNIT_BEFORE, UNIT_BEHIND, NO_INTERRUPT, IRQS, PREEMPT,
-	SPAN_ADDRESS, IRQS_ON,
+	SPAN_ADDRESS, IRQS_ON, IRQS_OFF,
 	MISTAKES
 };
 
@@ -91,12 +93,27 @@ static const char *const names[MISTAKES] = {
 	[PREEMPT] = "preempt",
 	[SPAN_ADDRESS] = "span-address",
 	[IRQS_ON] = "irqs-on",
+	[IRQS_OFF] = "irqs-off",
 };
 
 static char *mistake_name = "none";
 module_param_named(mistake, mistake_name, charp, 0444);
 static char *name = "auxpmu_mistakes";
 module_param(name, charp, 0444);
+
+/* What is no mistake, but few backends have: filters, which can or cannot stop the trace, and starts that lie far apart. */
+static unsigned int filters;
+module_param(filters, uint, 0444);
+static bool filters_stop;
+module_param(filters_stop, bool, 0444);
+static unsigned int align = RECORD;
+module_param(align, uint, 0444);
+
+/* What there is of: events, buffers, sessions on a CPU. */
+static atomic_t events, buffers, added;
+module_param_named(events, events.counter, int, 0444);
+module_param_named(buffers, buffers.counter, int, 0444);
+module_param_named(added, added.counter, int, 0444);
 
 static enum mistake mistake;
 static struct auxpmu *pmu;
@@ -134,7 +151,7 @@ static int mistakes_unit_init(struct auxpmu_session *session)
 
 static void make_rules(struct auxpmu_window_rules *rules)
 {
-	rules->start_align = mistake == START_ALIGN ? 48 : RECORD;
+	rules->start_align = mistake == START_ALIGN ? 48 : align;
 	rules->end_align = mistake == END_ALIGN ? 3 : 1;
 	rules->unit = mistake == UNIT ? 0 : RECORD;
 	/* So that a window does not end where its chunk does. */
@@ -159,7 +176,17 @@ static int mistakes_event_init(struct perf_event *event, struct auxpmu_event *au
 	/* Nobody is traced, but this is what a threaded handler would do. */
 	if (mistake == IRQS_ON)
 		auxpmu_interrupt(pmu);
-	return mistake == EVENT_INIT_POSITIVE ? 5 : 0;
+	if (mistake == IRQS_OFF)
+		raw_local_irq_disable();
+	if (mistake == EVENT_INIT_POSITIVE)
+		return 5;
+	atomic_inc(&events);
+	return 0;
+}
+
+static void mistakes_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
+{
+	atomic_dec(&events);
 }
 
 static void mistakes_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
@@ -170,7 +197,31 @@ static void mistakes_suit(const struct auxpmu_buffer *buffer, struct auxpmu_wind
 
 static int mistakes_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
 {
-	return mistake == BUFFER_INIT_POSITIVE ? 5 : 0;
+	if (mistake == BUFFER_INIT_POSITIVE)
+		return 5;
+	atomic_inc(&buffers);
+	return 0;
+}
+
+static void mistakes_buffer_fini(struct auxpmu_buffer *buffer)
+{
+	atomic_dec(&buffers);
+}
+
+static int mistakes_add(struct auxpmu_session *session)
+{
+	atomic_inc(&added);
+	return 0;
+}
+
+static void mistakes_del(struct auxpmu_session *session)
+{
+	atomic_dec(&added);
+}
+
+static void mistakes_pad(struct auxpmu_session *session, void *data, u64 length)
+{
+	memset(data, PADDING, length);
 }
 
 /* The window's first bytes, or those behind it, in the chunk or not: where the unit writes. */
@@ -279,12 +330,17 @@ static struct auxpmu_ops ops = {
 	.version = AUXPMU_OPS_VERSION,
 	.unit_init = mistakes_unit_init,
 	.event_init = mistakes_event_init,
+	.event_destroy = mistakes_event_destroy,
 	.suit = mistakes_suit,
 	.buffer_init = mistakes_buffer_init,
+	.buffer_fini = mistakes_buffer_fini,
+	.add = mistakes_add,
+	.del = mistakes_del,
 	.arm = mistakes_arm,
 	.disarm = mistakes_disarm,
 	.position = mistakes_position,
 	.spans = mistakes_spans,
+	.pad = mistakes_pad,
 };
 
 static struct attribute nothing_attr = { .name = "nothing", .mode = 0444 };
@@ -368,6 +424,8 @@ static void make_desc(void)
 	desc.name = strcmp(name, "none") ? name : NULL;
 	if (mistake == NO_OPS)
 		desc.ops = NULL;
+	desc.nr_addr_filters = filters;
+	desc.filters_stop = filters_stop;
 	if (mistake == FILTERS)
 		desc.nr_addr_filters = AUXPMU_FILTERS_MAX + 1;
 	if (mistake == LIMIT)
