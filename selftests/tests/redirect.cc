@@ -477,9 +477,10 @@ namespace
 
 /*
  * A child begins in one ring and goes on in another. False if it was made to leave its CPU before it wrote beyond its window: then it
- * comes back to the second ring, which does not hold all of it.
+ * comes back to the second ring, which does not hold all of it. @brim: a byte of the first ring is given back, so that
+ * the unit fills it to its end; of what it wrote until then the last record is kept back.
  */
-bool go_on_in_another_ring(unsigned output, std::uint32_t watermark)
+bool go_on_in_another_ring(unsigned output, std::uint32_t watermark, bool brim)
 {
 	auto before = statistics();
 	Idle idle[2];
@@ -501,6 +502,12 @@ bool go_on_in_another_ring(unsigned output, std::uint32_t watermark)
 	auto event = Event::open(make_attr(setup), setup.target).value();
 	event.set_output(first.event).value();
 	event.enable().value();
+	if (brim) {
+		REQUIRE(family.write(2048) == 0);
+		event.disable().value();
+		first.data.page().aux_tail = 1;
+		event.enable().value();
+	}
 	const std::uint64_t switches = family.switches();
 	REQUIRE(family.write(2048) == 0);
 	event.set_output(second.event).value();
@@ -522,8 +529,8 @@ bool go_on_in_another_ring(unsigned output, std::uint32_t watermark)
 	CHECK(counted["committed"] == first.verifier.totals().bytes + second.verifier.totals().bytes);
 	CHECK(counted["produced"] + counted["padded"] ==
 		counted["committed"] + counted["lost_unit"] + counted["lost_space"]);
-	/* What was kept back for the first ring, which was filled. */
-	CHECK(counted["lost_space"] == (written == setup.aux_bytes ? 64u : 0u));
+	CHECK(counted["lost_space"] == (brim ? 64u : 0u));
+	CHECK((written == setup.aux_bytes) == brim);
 	CHECK((second.tally.partial > 0) == (counted["lost_space"] > 0));
 	return true;
 }
@@ -539,7 +546,9 @@ TEST_CASE("A child's trace goes on in the ring that its parent's event is redire
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint32_t watermark : {16384u, 65536u})
 			wait_until("a child that stays on its CPU",
-				[output, watermark] { return go_on_in_another_ring(output, watermark); });
+				[output, watermark] { return go_on_in_another_ring(output, watermark, false); });
+	wait_until("a child that stays on its CPU",
+		[] { return go_on_in_another_ring(AUXPMU_SYNTH_WINDOW, 65536, true); });
 }
 
 namespace

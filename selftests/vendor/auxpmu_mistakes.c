@@ -101,7 +101,7 @@ module_param_named(mistake, mistake_name, charp, 0444);
 static char *name = "auxpmu_mistakes";
 module_param(name, charp, 0444);
 
-/* What is no mistake, but few backends have: filters, which can or cannot stop the trace, and starts that lie far apart. */
+/* What is no mistake: filters, which can stop the trace or not, and starts that lie far apart. */
 static unsigned int filters;
 module_param(filters, uint, 0444);
 static bool filters_stop;
