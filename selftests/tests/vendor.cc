@@ -163,13 +163,13 @@ Statistics trace(Tracer &tracer)
 TEST_CASE("A backend without mistakes is not complained of, by a paranoid framework neither", "[vendor]")
 {
 	need_backend();
-	for (bool paranoid : {false, true}) {
+	for (auto [paranoid, copy] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
 		Paranoia knob(paranoid);
 		REQUIRE(knob);
 		Sayings log;
-		Backend backend("none");
+		Backend backend("none", backend_name, std::format("copy={:d}", copy));
 
-		INFO("paranoid " << paranoid);
+		INFO("paranoid " << paranoid << ", copy " << copy);
 		REQUIRE(backend.refused() == 0);
 		{
 			Tracer tracer(full_trace());

@@ -101,13 +101,15 @@ module_param_named(mistake, mistake_name, charp, 0444);
 static char *name = "auxpmu_mistakes";
 module_param(name, charp, 0444);
 
-/* What is no mistake: filters, which can stop the trace or not, and starts that lie far apart. */
+/* No mistakes: filters, which can stop the trace or not, starts far apart, memory of its own. */
 static unsigned int filters;
 module_param(filters, uint, 0444);
 static bool filters_stop;
 module_param(filters_stop, bool, 0444);
 static unsigned int align = RECORD;
 module_param(align, uint, 0444);
+static bool copy;
+module_param(copy, bool, 0444);
 
 /* What there is of: events, buffers, sessions on a CPU. */
 static atomic_t events, buffers, added;
@@ -140,7 +142,7 @@ static bool copies(void)
 	case SPAN_ADDRESS:
 		return true;
 	default:
-		return false;
+		return copy;
 	}
 }
 
