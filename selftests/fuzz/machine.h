@@ -36,6 +36,8 @@ public:
 	bool miscounts_redirected() const noexcept { return newest; }
 	/* Has a user pay each mapping of a ring, and gives back one? */
 	bool charges_twice() const noexcept { return newest; }
+	/* Loses what a file wants signals with, when the event was revoked? */
+	bool loses_revoked() const noexcept { return newest; }
 
 	/* Before a program, and behind it: the settings it wants; CPUs on, units gone, faults off, the module there. */
 	void prepare(const Program &program) const;

@@ -567,7 +567,12 @@ private:
 		case Kind::model_remove:
 			return result_of(::rmdir(Machine::model_folder(a[0] % nr_models).c_str()));
 		case Kind::revoke: {
-			const int error = write_to(debugfs(1 + a[0] % nr_models) + "/faults/unregister", "1");
+			const auto model = static_cast<Type>(1 + a[0] % nr_models);
+
+			/* The members that it leaves can be enabled again (docs/compatibility.md). */
+			if (tally.any_needed(machine.type_of(model)))
+				return avoided;
+			const int error = write_to(debugfs(static_cast<unsigned>(model)) + "/faults/unregister", "1");
 
 			return error ? error : write_to(Machine::model_folder(a[0] % nr_models) + "/live", "0");
 		}
@@ -925,6 +930,9 @@ private:
 
 		if (fd < 0 || !whom)
 			return EBADF;
+		/* Who can revoke the event would have the core lose what this allocates (docs/compatibility.md). */
+		if (a[3] && program.root && machine.loses_revoked())
+			return avoided;
 		if (::fcntl(fd, F_SETOWN, whom) || ::fcntl(fd, F_SETSIG, signals[a[2] % std::size(signals)]))
 			return errno;
 		const int flags = ::fcntl(fd, F_GETFL);

@@ -57,4 +57,12 @@ KnownEvent *Tally::find(std::uint64_t id)
 	return found == end ? nullptr : &*found;
 }
 
+bool Tally::any_needed(std::uint32_t type) const
+{
+	const auto end = known.begin() + std::min<std::size_t>(nr_known, known.size());
+
+	return std::any_of(
+		known.begin(), end, [type](const KnownEvent &one) { return one.needed && one.attr.type == type; });
+}
+
 } // namespace auxpmu::fuzz

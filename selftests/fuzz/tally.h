@@ -47,6 +47,8 @@ public:
 	void remember(std::uint64_t id, const perf_event_attr &attr, bool redirected);
 	/* Nothing when it is not known. */
 	KnownEvent *find(std::uint64_t id);
+	/* Is an event of this type of PMU needed? */
+	bool any_needed(std::uint32_t type) const;
 
 	/* Thread numbers of the actors, in the namespace of the first; 0: not there. */
 	std::array<std::atomic<pid_t>, nr_actors> threads;
