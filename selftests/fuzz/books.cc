@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <format>
 #include <functional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -36,6 +38,16 @@ constexpr const char *splats[] = {"WARNING:", "BUG:", "BUG ", "Oops", "KASAN", "
 	"Call Trace", "INFO: task", "INFO: rcu", "possible circular locking", "inconsistent lock state",
 	"sleeping function called", "list_del corruption", "list_add corruption",
 	"refcount_t:", "scheduling while atomic", "Bad page"};
+
+/* What the kernel says of its own, whatever the PMU: the functions that warn (docs/compatibility.md). */
+constexpr const char *own[] = {
+#include "forgiven.inc"
+};
+
+bool any_in(std::span<const char *const> words, const std::string &text)
+{
+	return std::any_of(words.begin(), words.end(), [&](const char *word) { return text.find(word) != text.npos; });
+}
 
 /* How far each counter shows that a program got. */
 constexpr const char *counters[] = {"sessions", "begins", "committed", "overwritten", "wraps", "interrupts",
@@ -165,9 +177,15 @@ std::vector<std::string> Books::complaints()
 		std::string text(line, static_cast<std::size_t>(got));
 		text = text.substr(text.find(';') + 1);
 		text = text.substr(0, text.find('\n'));
-		if (found.empty() && std::any_of(std::begin(splats), std::end(splats),
-					     [&](const char *splat) { return text.find(splat) != text.npos; }))
+		if (!any_in(splats, text))
+			continue;
+		/* With the trace that follows. */
+		if (text.starts_with("WARNING:") && any_in(own, text)) {
+			trace_forgiven = true;
+			std::printf("# forgiven: %s\n", text.c_str());
+		} else if (!(std::exchange(trace_forgiven, false) && text.starts_with("Call Trace")) && found.empty()) {
 			found.push_back("the kernel complained: " + text);
+		}
 	}
 }
 

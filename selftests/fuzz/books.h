@@ -47,6 +47,7 @@ private:
 	UniqueFd log;
 	std::map<std::string, std::uint64_t> before;
 	std::uint64_t violations = 0;
+	bool trace_forgiven = false; /* the next one is that of a complaint that was */
 };
 
 } // namespace auxpmu::fuzz
