@@ -41,6 +41,8 @@ public:
 	/* Instructions of "block", which began at "pc", have run up to but not including "end". */
 	virtual void straight(const Block &block, std::uint64_t pc, std::uint64_t end) = 0;
 	virtual void transfer(const Transfer &transfer) = 0;
+	/* Likewise, but "at" is only about to run, and the block goes on: they are told again when it has been left. */
+	virtual void reach(const Block &, std::uint64_t, std::uint64_t) {}
 	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
 	virtual void interrupt(const Place &from, const Place &to) = 0;
 	/* The instruction at "from", the last of the block before, wrote the root of the page tables. */
@@ -132,6 +134,12 @@ public:
 		counts.blocks++;
 		begin(block, pc);
 		return true;
+	}
+	/* An instruction in the middle of the present block is about to do something that hangs on what came before it. */
+	void reach(std::uint64_t pc)
+	{
+		if (current && inside(pc))
+			listener.reach(*current, start, pc);
 	}
 	/* Where the present block began. */
 	Place here() const { return {start, current->level, current->mode}; }

@@ -400,37 +400,37 @@ void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 
 void Vcpu::transfer(const Transfer &transfer)
 {
-	const bool was = pt.enabled();
+	const bool was = pt.tells_branches();
 	pt.transfer(transfer);
-	if (was && (transfer.taken || !pt.enabled()))
-		truth.write(transfer.from, pt.enabled() ? transfer.to.pc : pt.left_for());
+	if (was && (transfer.taken || !pt.tells_branches()))
+		truth.write(transfer.from, pt.tells_branches() ? transfer.to.pc : pt.left_for());
 	if (transfer.taken)
 		store_branch(transfer);
 }
 
 void Vcpu::interrupt(const Place &from, const Place &to)
 {
-	const bool was = pt.enabled();
+	const bool was = pt.tells_branches();
 	pt.interrupt(from, to);
 	if (was)
-		truth.write(from.pc, pt.enabled() ? to.pc : pt.left_for());
+		truth.write(from.pc, pt.tells_branches() ? to.pc : pt.left_for());
 	store_branch({Branch::far, true, from.pc, from.pc, from.level, to});
 }
 
 void Vcpu::address_space(std::uint64_t from)
 {
-	const bool was = pt.enabled();
+	const bool was = pt.tells_branches();
 	pt.address_space(from);
-	if (was && !pt.enabled())
+	if (was && !pt.tells_branches())
 		truth.write(from, 0);
 }
 
 void Vcpu::arrive(const Place &here)
 {
-	const bool was = pt.enabled();
+	const bool was = pt.tells_branches();
 	pt.arrive(here);
 	/* Where it ends here the trace unit has told the edge, or lost what follows. */
-	if (!was && pt.enabled())
+	if (!was && pt.tells_branches())
 		truth.write(0, here.pc);
 }
 
@@ -824,8 +824,9 @@ void Vcpu::wrmsr(const Site &site)
 /* "at" is the instruction that does it. */
 void Vcpu::write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at)
 {
+	tracker.reach(at);
 	/* In front of the mark of a loss, should there be no room for it. */
-	if (pt.enabled() && pt.switches_off(msr, value))
+	if (pt.tells_branches() && pt.switches_off(msr, value))
 		truth.write(at, 0);
 	pt.write(msr, value, at);
 	note_duty();
@@ -963,6 +964,7 @@ void Vcpu::ptwrite(const Site &site)
 		std::memcpy(&value, bytes, sizeof value);
 	else
 		return;
+	tracker.reach(block_pc + site.offset);
 	pt.ptwrite(block_pc + site.offset, value, site.instruction.wide);
 	skip(site);
 }

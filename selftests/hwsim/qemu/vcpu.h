@@ -146,6 +146,7 @@ private:
 	Place interrupted(const Frame &words, std::uint64_t from, const Block *block);
 	Cause cause(const Frame &words, std::uint64_t from);
 	void put_return(std::uint64_t from, std::uint64_t to);
+	void reach(const Block &block, std::uint64_t pc, std::uint64_t at) override { pt.reach(block, pc, at); }
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;

@@ -100,6 +100,34 @@ TEST_CASE("a range filter is exact to the instruction, also inside a block")
 	CHECK(m.edges == std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 0x401004}, {0x401006, 0x401008}});
 }
 
+TEST_CASE("what an instruction in the middle of a block does hangs on the ranges there")
+{
+	Machine m;
+	m.write(msr::addr0_a, 0x401002);
+	m.write(msr::addr0_a + 1, 0x401005);
+	m.start(ctl::os | ctl::ptw_en | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
+	Block block;
+	block.address = 0x401000;
+	block.length = 10;
+	block.mode = mode_64;
+	block.sizes = {2, 2, 2, 2, 2};
+	const auto ptwrite = [&](std::uint64_t at) {
+		m.unit.reach(block, 0x401000, at);
+		m.unit.ptwrite(at, at & 0xf, true);
+	};
+	m.unit.arrive(kernel(0x401000));
+	ptwrite(0x401002);
+	ptwrite(0x401004);
+	ptwrite(0x401006);
+	m.unit.straight(block, 0x401000, 0x40100a);
+	/* The block again, up to a WRMSR within the range */
+	m.branch(Branch::jump, 0x401008, kernel(0x401000), true, 0);
+	m.unit.reach(block, 0x401000, 0x401004);
+	CHECK(m.unit.enabled());
+	CHECK(m.said() == "PSB 64 PGE:401002 PTW:2 PTW:4 PGD:401006 PGE:401002 FUP:off PGD ");
+	CHECK(m.edges.size() == 3);
+}
+
 TEST_CASE("a branch out of the filter is told by its target alone")
 {
 	Machine m;
@@ -241,6 +269,31 @@ TEST_CASE("without branches there are only the packets that were asked for")
 	m.branch(Branch::indirect_jump, 0x401002, user(0x402000));
 	m.unit.ptwrite(0x402004, 0xabc, true);
 	CHECK(m.said() == "PSB PTW:abc ");
+}
+
+TEST_CASE("without branches nothing tells that the context, the filter or all of it ends")
+{
+	Machine m;
+	m.write(msr::cr3_match, 0x5000);
+	m.write(msr::addr0_a, 0x401000);
+	m.write(msr::addr0_a + 1, 0x401fff);
+	m.write(msr::addr0_a + 2, 0x403000);
+	m.write(msr::addr0_a + 3, 0x403fff);
+	m.write(msr::ctl, ctl::trace_en | ctl::topa | ctl::user | ctl::os | ctl::cr3_filter |
+				  std::uint64_t{range_filter} << ctl::addr_cfg(0).shift |
+				  std::uint64_t{range_stop} << ctl::addr_cfg(1).shift);
+	m.unit.arrive(kernel(0x401000));
+	m.root = 0x6000;
+	m.unit.address_space(0x401000);
+	m.root = 0x5000;
+	m.unit.address_space(0x401004);
+	m.unit.arrive(kernel(0x401008));
+	m.run(kernel(0x401ffc), 3);
+	m.unit.arrive(kernel(0x402002));
+	CHECK_FALSE(m.unit.enabled());
+	m.unit.arrive(kernel(0x403000));
+	CHECK(m.edges.empty());
+	CHECK(m.said() == "PSB PIP:5000 STOP ");
 }
 
 TEST_CASE("an overflow on demand loses some blocks and says where it ends")

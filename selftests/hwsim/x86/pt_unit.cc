@@ -96,13 +96,26 @@ bool PtUnit::watches(std::uint8_t level) const
 
 void PtUnit::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
 {
+	walk(block, pc, end);
+	reached = 0;
+}
+
+/* WRMSR and PTWRITE are where they are, whatever the block began with. */
+void PtUnit::reach(const Block &block, std::uint64_t pc, std::uint64_t at)
+{
+	walk(block, pc, at + 1);
+	reached = at;
+}
+
+void PtUnit::walk(const Block &block, std::uint64_t pc, std::uint64_t end)
+{
 	if (!ranges || !triggered() || !context(block.level))
 		return;
 	std::uint64_t ip = pc;
 	for (const std::uint8_t size : block.sizes) {
 		if (ip >= end)
 			break;
-		if (ip != pc)
+		if (ip != pc && ip > reached)
 			step(behind, ip, block);
 		behind = ip;
 		ip += size;
@@ -117,13 +130,13 @@ void PtUnit::step(std::uint64_t from, std::uint64_t ip, const Block &block)
 	stream.begin();
 	if (in_stop_range(ip)) {
 		if (packet_en)
-			processor.filter_edge(from, ip);
+			edge(from, ip);
 		stop_tracing(ip);
 	} else if (packet_en && !filter(ip)) {
-		processor.filter_edge(from, ip);
+		edge(from, ip);
 		leave_filter(ip);
 	} else if (!packet_en && filter(ip)) {
-		processor.filter_edge(0, ip);
+		edge(0, ip);
 		begin_packets({ip, block.level, block.mode});
 	}
 }
@@ -141,9 +154,17 @@ void PtUnit::begin_packets(const Place &here)
 		!registers.is_set(ctl::event_en) && !ranges && !faults.overflow && !faults.slow_flush;
 }
 
+void PtUnit::edge(std::uint64_t from, std::uint64_t to)
+{
+	if (registers.is_set(ctl::branch_en))
+		processor.filter_edge(from, to);
+}
+
+/* Without branches PacketEn goes up and down untold: SDM, "BranchEn", and table "COFI Type for Branch Instructions". */
 void PtUnit::leave_filter(std::uint64_t ip)
 {
-	stream.disable(ip);
+	if (registers.is_set(ctl::branch_en))
+		stream.disable(ip);
 	end_packets();
 	told_exit = ip;
 }
@@ -165,7 +186,8 @@ std::uint8_t PtUnit::exec_mode(const Place &at)
 
 void PtUnit::leave_context()
 {
-	stream.disable();
+	if (registers.is_set(ctl::branch_en))
+		stream.disable();
 	end_packets();
 	told_exit = 0;
 	if (!rules.late_flush)
@@ -299,6 +321,7 @@ void PtUnit::address_space(std::uint64_t)
 
 void PtUnit::arrive(const Place &here)
 {
+	reached = 0;
 	if (!triggered())
 		return;
 	if (!packet_en && registers.is_set(ctl::cr3_filter))
@@ -307,7 +330,7 @@ void PtUnit::arrive(const Place &here)
 	stream.begin();
 	if (ranges && in_context && in_stop_range(here.pc)) {
 		if (packet_en)
-			processor.filter_edge(behind, here.pc);
+			edge(behind, here.pc);
 		stop_tracing(here.pc);
 		return;
 	}
@@ -323,7 +346,7 @@ void PtUnit::arrive(const Place &here)
 			stream.fup(here.pc);
 		}
 	} else if (packet_en && in_context && behind) {
-		processor.filter_edge(behind, here.pc);
+		edge(behind, here.pc);
 		leave_filter(here.pc);
 	} else if (packet_en) {
 		counts.unseen++;
@@ -466,7 +489,7 @@ void PtUnit::trace_on()
 	}
 	stream.start(registers.ctl, registers.byte_count);
 	packet_en = false;
-	behind = 0;
+	behind = reached = 0;
 	output_closed = !triggered(); /* Error and Stopped stay until software clears them */
 	cr3 = processor.cr3();
 	/* SDM, "PSB": the first comes with TraceEn, whoever runs then. */

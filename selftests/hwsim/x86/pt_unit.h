@@ -108,10 +108,13 @@ public:
 	}
 	/* PacketEn: is the instruction that runs now part of the trace? */
 	bool enabled() const { return packet_en; }
+	/* And is it told by branches? */
+	bool tells_branches() const { return packet_en && registers.is_set(ctl::branch_en); }
 	/* Where the program went when it left what is traced, if the trace says it; or 0. */
 	std::uint64_t left_for() const { return told_exit; }
 
 	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
+	void reach(const Block &block, std::uint64_t pc, std::uint64_t at) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;
 	void address_space(std::uint64_t from) override;
@@ -170,10 +173,12 @@ private:
 	bool in_stop_range(std::uint64_t ip) const;
 	void event_packets(std::uint64_t handler);
 	void branch_packet(const Transfer &transfer);
+	void edge(std::uint64_t from, std::uint64_t to);
 	void leave_filter(std::uint64_t ip);
 	void stop_tracing(std::uint64_t ip);
 	void leave_context();
 	std::uint8_t exec_mode(const Place &at);
+	void walk(const Block &block, std::uint64_t pc, std::uint64_t end);
 	void step(std::uint64_t from, std::uint64_t ip, const Block &block);
 	void begin_packets(const Place &here);
 	void end_packets();
@@ -209,6 +214,7 @@ private:
 	std::uint64_t cr3 = 0;
 	std::uint64_t told_exit = 0;
 	std::uint64_t behind = 0; /* where ranges matter: the instruction that straight code has ended with, or 0 */
+	std::uint64_t reached = 0; /* of the present block all up to this instruction has been told, or 0 */
 	unsigned arrivals = 0;
 	std::size_t threshold = 0; /* bytes that may gather */
 
