@@ -120,10 +120,10 @@ else
 		-e "LIMIT=$$((900 + 120 * $(or $(MINUTES),10)))" -- selftests/hwsim/guest-check "$(KERNEL)" "$(or $(PROFILE),skylake)" $(HW),pmu fuzz-users
 endif
 
-fuzz-hwsim: $(if $(KERNEL),,need-kernel) ## random programs, traced by the virtual hardware and stepped: KERNEL= PROFILE=skylake SEED=1 MINUTES=10
+fuzz-hwsim: $(if $(KERNEL),,need-kernel) ## random programs of users and in ring 0, traced by the virtual hardware and stepped: KERNEL= PROFILE=skylake SEED=1 MINUTES=10 of each
 	@$(VM)/programs
-	@$(VM)/lab run -l check -e "SEED=$(or $(SEED),1)" -e "FUZZ=--seconds $$((60 * $(or $(MINUTES),10)))" -e "LIMIT=$$((900 + 120 * $(or $(MINUTES),10)))" \
-		-- selftests/hwsim/guest-check "$(KERNEL)" "$(or $(PROFILE),skylake)" pt,bts,pmu fuzz
+	@$(VM)/lab run -l check -e "SEED=$(or $(SEED),1)" -e "FUZZ=--seconds $$((60 * $(or $(MINUTES),10)))" -e "LIMIT=$$((900 + 240 * $(or $(MINUTES),10)))" \
+		-- selftests/hwsim/guest-check "$(KERNEL)" "$(or $(PROFILE),skylake)" pt,bts,pmu fuzz fuzz-kernel
 
 coverage: ## which lines of the modules the tests, the fuzzer and fault knobs reach; NAME= of guests
 	@selftests/coverage/run $(NAME)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <iterator>
+
 #include "program.h"
 
 namespace hwsim::fuzz
@@ -6,32 +8,28 @@ namespace hwsim::fuzz
 namespace
 {
 
-constexpr unsigned user_cs = 0x33, user_ss = 0x2b, flags = 0x202;
-
-/* Behind the instruction that reads it, whose displacement ends it: an address, and for far ones a selector. */
-void pointer(Code &code, std::uint64_t to, bool far)
+/* Behind the instruction that reads it, whose displacement ends it: an address. */
+void pointer(Code &code, std::uint64_t to)
 {
 	code.number(0, 4).number(to, 8);
-	if (far)
-		code.number(user_cs, 2);
 }
 
-void by_register(Code &code, Random &random, std::uint64_t to)
+void by_register(Code &code, Random &random, std::uint64_t to, Ring)
 {
 	code.load(0, to);
 	if (random.one_in(3))
 		code.put({0x3e});
 	code.put({0xff, random.one_in(3) ? 0xd0u : 0xe0u}); /* CALL, JMP */
 }
-void by_memory(Code &code, Random &random, std::uint64_t to)
+void by_memory(Code &code, Random &random, std::uint64_t to, Ring)
 {
 	code.put({0xff, random.one_in(3) ? 0x15u : 0x25u});
-	pointer(code, to, false);
+	pointer(code, to);
 }
-void by_displacement(Code &code, Random &random, std::uint64_t to)
+void by_displacement(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
 	if (!code.reaches(to))
-		return by_register(code, random, to);
+		return by_register(code, random, to, ring);
 	switch (random.below(5)) {
 	case 0: /* a condition that holds, of as many as there are */
 		code.put({0x31, 0xc0, 0x0f, 0x84}).to(to, 4);
@@ -49,7 +47,7 @@ void by_displacement(Code &code, Random &random, std::uint64_t to)
 		code.put({0xe9}).to(to, 4);
 	}
 }
-void by_return(Code &code, Random &random, std::uint64_t to)
+void by_return(Code &code, Random &random, std::uint64_t to, Ring)
 {
 	code.push_address(to);
 	switch (random.below(3)) {
@@ -63,60 +61,79 @@ void by_return(Code &code, Random &random, std::uint64_t to)
 		code.put({0xc3});
 	}
 }
-void by_far_return(Code &code, Random &random, std::uint64_t to)
+void by_far_return(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
-	code.put({0x6a, user_cs}).push_address(to);
+	code.put({0x6a, selectors(ring).code}).push_address(to);
 	if (random.one_in(2))
 		code.put({0x48, 0xcb});
 	else
 		code.put({0x48, 0xca, 8, 0});
 }
-void by_far_memory(Code &code, Random &random, std::uint64_t to)
+void by_far_memory(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
 	code.put({0x48, 0xff, random.one_in(2) ? 0x1du : 0x2du}); /* CALL, JMP */
-	pointer(code, to, true);
+	pointer(code, to);
+	code.number(selectors(ring).code, 2);
 }
-void by_iret(Code &code, Random &, std::uint64_t to)
+void by_iret(Code &code, Random &, std::uint64_t to, Ring ring)
 {
-	code.put({0x6a, user_ss, 0x68}).number(stack_top, 4).put({0x68}).number(flags, 4).put({0x6a, user_cs});
-	code.push_address(to).put({0x48, 0xcf});
+	code.put({0x6a, selectors(ring).stack, 0x68}).number(stack_top, 4);
+	push_flags(code, ring);
+	code.put({0x6a, selectors(ring).code}).push_address(to).put({0x48, 0xcf});
 }
 /* Each fault is at the first instruction that cannot be: there, or here. The handler goes on at the address in R14. */
-void by_fault(Code &code, Random &random, std::uint64_t to)
+void by_fault(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
 	static constexpr std::uint64_t nowhere[] = {0x666000, 0x10004ffe, 0x5500000000, 0x7ffd00001234,
-		0xffff800000000000, 0xffffffff81000000, 0xfffffffffffffff0};
+		0xffff800000000000, 0xfffffffffffffff0, 0xffffffff81000000};
+	/* The last is the kernel, and there is no fault in what no program may but the kernel. */
+	const bool user = ring == Ring::user;
 	code.load(14, to);
 	switch (random.below(6)) {
+	case 1:
+		if (user) {
+			code.put({0xcd, random.between(0x20, 0x7f)}); /* INT n, which no program may */
+			break;
+		}
+		[[fallthrough]];
+	case 2:
+		if (user) {
+			code.put({0xf4}); /* HLT */
+			break;
+		}
+		[[fallthrough]];
 	case 0:
 		code.put({0x0f, 0x0b}); /* UD2 */
-		break;
-	case 1:
-		code.put({0xcd, random.between(0x20, 0x7f)}); /* INT n, which no program may */
-		break;
-	case 2:
-		code.put({0xf4}); /* HLT */
 		break;
 	case 3:
 		code.put({0x31, 0xc9, 0xf7, 0xf1}); /* DIV by zero */
 		break;
 	default:
-		by_register(code, random, random.of(nowhere));
+		by_register(code, random, nowhere[random.below(std::size(nowhere) - (user ? 0 : 1))], ring);
 	}
 }
-void by_trap(Code &code, Random &random, std::uint64_t to)
+void by_trap(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
 	code.put({0xcc});
-	by_register(code, random, to);
+	by_register(code, random, to, ring);
 }
 
 } // namespace
 
-void write_link(Code &code, Random &random, std::uint64_t to)
+/* What IRET is to load: the program's own, or of the kernel those that it has, which say whether it is stepped. */
+void push_flags(Code &code, Ring ring)
 {
-	static constexpr void (*ways[])(Code &, Random &, std::uint64_t) = {by_register, by_memory, by_displacement,
-		by_displacement, by_return, by_far_return, by_far_memory, by_iret, by_fault, by_trap};
-	random.of(ways)(code, random, to);
+	if (ring == Ring::user)
+		code.put({0x68}).number(0x202, 4);
+	else
+		code.put({0x9c});
+}
+
+void write_link(Code &code, Random &random, std::uint64_t to, Ring ring)
+{
+	static constexpr void (*ways[])(Code &, Random &, std::uint64_t, Ring) = {by_register, by_memory,
+		by_displacement, by_displacement, by_return, by_far_return, by_far_memory, by_iret, by_fault, by_trap};
+	random.of(ways)(code, random, to, ring);
 }
 
 } // namespace hwsim::fuzz

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fuzzer of the virtual hardware: in a guest, as root, runs random programs, each by single steps and traced, and judges the
- * traces (judge.h). A program that fails is shortened, and printed with its bytes. Prints TAP, and of each program a line.
+ * traces (judge.h; in ring 0 kernel_judge.h). A program that fails is shortened, and printed with its bytes. Prints TAP, and of each program
+ * a line.
  *
  *   hwsim-fuzz [--seed N] [--programs N | --seconds N] [--pieces N] [--only KIND] [--pt NAME] [--bts NAME] [--branches FILE] [--records FILE]
+ *   hwsim-fuzz --kernel ...              in ring 0, by the module hwsim_ring0, which programs have write the registers of Intel PT
  *   hwsim-fuzz --seed N --keep 3,7,8     one program, of these pieces alone
- *   hwsim-fuzz --kinds                   the kinds of pieces there are
+ *   hwsim-fuzz --kinds                   the kinds of pieces there are, in ring 0 with --kernel
  *
  * --pt, --bts: PMUs to trace with; a name without a PMU is none. --branches, --records: where the branches of all traces are written, as
  * hwsim-compare reads them.
@@ -14,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <sched.h>
@@ -25,6 +28,7 @@
 #include <CLI/CLI.hpp>
 
 #include "judge.h"
+#include "kernel_judge.h"
 #include "program.h"
 #include "run.h"
 
@@ -42,7 +46,7 @@ struct Options {
 	unsigned tries = 60; /* to make the first one that fails shorter */
 	std::string only, pt = "intel_pt", bts = "intel_bts", branches, records;
 	std::vector<unsigned> keep;
-	bool kinds = false;
+	bool kinds = false, kernel = false;
 };
 
 /* Branches as text, or nowhere. */
@@ -73,95 +77,51 @@ private:
 };
 
 /* Runs programs, and has them judged. */
-class Fuzzer
+class Runs
 {
 public:
-	explicit Fuzzer(const Options &of)
-		: options(of), pt(find(of.pt)), bts(find(of.bts)), branches(of.branches), records(of.records)
+	virtual ~Runs() = default;
+	virtual Program program(std::uint64_t seed, const Options &options) const = 0;
+	/* What is wrong with a program, if anything is. */
+	virtual std::string judge(std::uint64_t seed, const Program &program, const std::vector<unsigned> &kept) = 0;
+	/* Of all programs until now. */
+	virtual std::size_t instructions() const = 0;
+	virtual std::string summary() const = 0;
+};
+
+/* Of users, by perf's events. */
+class UserRuns final : public Runs
+{
+public:
+	explicit UserRuns(const Options &of)
+		: pt(find(of.pt)), bts(find(of.bts)), branches(of.branches), records(of.records)
 	{
 		if (!pt)
 			throw std::runtime_error("there is no PMU " + of.pt);
 	}
 
-	/* What is wrong with a program, if anything is. */
-	std::string judge(std::uint64_t seed, const Program &program, const std::vector<unsigned> &kept)
+	Program program(std::uint64_t seed, const Options &options) const override
 	{
-		try {
-			std::vector<Executed> executed = run_stepped(program, kept);
-			instructions += executed.size();
-			std::string wrong = judge_pt(executed, run_traced(program, kept, *pt, attr_of_pt(seed)),
-				[this](std::uint64_t from, std::uint64_t to) { branches.write(from, to); });
-			if (!wrong.empty())
-				return "PT: " + wrong;
-			if (bts)
-				wrong = judge_bts(executed, run_traced(program, kept, *bts, attr_of(*bts)),
-					[this](std::uint64_t from, std::uint64_t to) { records.write(from, to); });
-			return wrong.empty() ? wrong : "BTS: " + wrong;
-		} catch (const std::runtime_error &error) {
-			return error.what();
-		}
+		return Program(seed, options.pieces, options.only);
 	}
-	/* Leaves out stretches of pieces, shorter and shorter ones, as long as what is left still fails. */
-	std::vector<unsigned> shorten(std::uint64_t seed, const Program &program, std::vector<unsigned> kept)
+	std::string judge(std::uint64_t seed, const Program &program, const std::vector<unsigned> &kept) override
 	{
-		unsigned tries = 0;
-		for (std::size_t stretch = kept.size() / 2; stretch && tries < options.tries;) {
-			const std::size_t before = kept.size();
-			for (std::size_t end = kept.size(); end && tries < options.tries; tries++) {
-				const std::size_t begin = end > stretch ? end - stretch : 0;
-				std::vector<unsigned> rest = kept;
-				rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(begin),
-					rest.begin() + static_cast<std::ptrdiff_t>(end));
-				if (!judge(seed, program, rest).empty())
-					kept = rest;
-				end = begin;
-			}
-			if (stretch > 1 || kept.size() == before)
-				stretch /= 2;
-		}
-		return kept;
+		std::vector<Executed> executed = run_stepped(program, kept);
+		count += executed.size();
+		std::string wrong = judge_pt(executed, run_traced(program, kept, *pt, attr_of_pt(seed)),
+			[this](std::uint64_t from, std::uint64_t to) { branches.write(from, to); });
+		if (!wrong.empty())
+			return "PT: " + wrong;
+		if (bts)
+			wrong = judge_bts(executed, run_traced(program, kept, *bts, attr_of(*bts)),
+				[this](std::uint64_t from, std::uint64_t to) { records.write(from, to); });
+		return wrong.empty() ? wrong : "BTS: " + wrong;
 	}
-	/* One program; true if nothing is wrong with it. */
-	bool run(std::uint64_t seed)
+	std::size_t instructions() const override { return count; }
+	std::string summary() const override
 	{
-		const Program program(seed, options.pieces, options.only);
-		std::vector<unsigned> kept = options.keep;
-		if (kept.empty()) {
-			kept.resize(program.nr_pieces());
-			std::iota(kept.begin(), kept.end(), 0u);
-		}
-		std::printf("# begin seed %lu\n", seed);
-		std::fflush(stdout);
-		const std::size_t before = instructions;
-		const std::string wrong = judge(seed, program, kept);
-		for (const unsigned nr : kept)
-			done[program.piece(nr).kind->name]++;
-		std::printf("# seed %lu pieces %zu instructions %zu%s%s\n", seed, kept.size(), instructions - before,
-			wrong.empty() ? "" : " WRONG ", wrong.c_str());
-		if (wrong.empty())
-			return true;
-		/* One cause fails many. */
-		if (!report.empty()) {
-			report += "# seed " + std::to_string(seed) + ": " + wrong + "\n";
-			return false;
-		}
-		kept = shorten(seed, program, kept);
-		const std::string again = judge(seed, program, kept);
-		report += program.text(kept) + "# --seed " + std::to_string(seed) + " --pieces " +
-			  std::to_string(options.pieces) + " --keep ";
-		for (const unsigned nr : kept)
-			report += (nr == kept.front() ? "" : ",") + std::to_string(nr);
-		report += "\n# seed " + std::to_string(seed) + ": " + wrong +
-			  "\n# shortened: " + (again.empty() ? "nothing is wrong, this time" : again) + "\n";
-		return false;
-	}
-	/* How much was done, and last what failed. */
-	void summary() const
-	{
-		for (const auto &[name, count] : done)
-			std::printf("# %-16s %lu\n", name.c_str(), count);
-		std::printf("# instructions %zu, branches of PT %zu, of BTS %zu\n%s", instructions, branches.count,
-			records.count, report.c_str());
+		return "instructions " + std::to_string(count) + ", branches of PT " + std::to_string(branches.count) +
+		       ", of BTS " + std::to_string(records.count);
 	}
 
 private:
@@ -190,10 +150,132 @@ private:
 		return attr;
 	}
 
-	Options options;
 	std::optional<Pmu> pt, bts;
 	Branches branches, records;
-	std::size_t instructions = 0;
+	std::size_t count = 0;
+};
+
+/* In ring 0, where they trace themselves. */
+class RingZeroRuns final : public Runs
+{
+public:
+	explicit RingZeroRuns(const Options &of) : branches(of.branches) {}
+
+	Program program(std::uint64_t seed, const Options &options) const override
+	{
+		return Program(seed, options.pieces, options.only, unit);
+	}
+	std::string judge(std::uint64_t, const Program &program, const std::vector<unsigned> &kept) override
+	{
+		const KernelSteps steps = runs.stepped(program, kept);
+		return judge_kernel(
+			program, steps, runs.traced(program, kept),
+			[this](std::uint64_t from, std::uint64_t to) { branches.write(from, to); }, counts);
+	}
+	std::size_t instructions() const override { return counts.instructions; }
+	std::string summary() const override
+	{
+		char said[256];
+		std::snprintf(said, sizeof said,
+			"instructions %zu of %zu steps, interrupted %zu, branches %zu, PTWRITEs %zu, PIPs %zu, ends in "
+			"straight code %zu, stops %zu",
+			counts.instructions, counts.steps, counts.places, branches.count, counts.payloads,
+			counts.address_spaces, counts.edges, counts.stops);
+		return said;
+	}
+
+private:
+	const Rtit unit = Rtit::here();
+	KernelRuns runs;
+	Branches branches;
+	KernelCounts counts;
+};
+
+/* Has programs judged one after the other, and shortens the first one that fails. */
+class Fuzzer
+{
+public:
+	explicit Fuzzer(const Options &of) : options(of)
+	{
+		if (of.kernel)
+			runs = std::make_unique<RingZeroRuns>(of);
+		else
+			runs = std::make_unique<UserRuns>(of);
+	}
+
+	std::string judge(std::uint64_t seed, const Program &program, const std::vector<unsigned> &kept)
+	{
+		try {
+			return runs->judge(seed, program, kept);
+		} catch (const std::runtime_error &error) {
+			return error.what();
+		}
+	}
+	/* Leaves out stretches of pieces, shorter and shorter ones, as long as what is left still fails. */
+	std::vector<unsigned> shorten(std::uint64_t seed, const Program &program, std::vector<unsigned> kept)
+	{
+		unsigned tries = 0;
+		for (std::size_t stretch = kept.size() / 2; stretch && tries < options.tries;) {
+			const std::size_t before = kept.size();
+			for (std::size_t end = kept.size(); end && tries < options.tries; tries++) {
+				const std::size_t begin = end > stretch ? end - stretch : 0;
+				std::vector<unsigned> rest = kept;
+				rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(begin),
+					rest.begin() + static_cast<std::ptrdiff_t>(end));
+				if (!judge(seed, program, rest).empty())
+					kept = rest;
+				end = begin;
+			}
+			if (stretch > 1 || kept.size() == before)
+				stretch /= 2;
+		}
+		return kept;
+	}
+	/* One program; true if nothing is wrong with it. */
+	bool run(std::uint64_t seed)
+	{
+		const Program program = runs->program(seed, options);
+		std::vector<unsigned> kept = options.keep;
+		if (kept.empty()) {
+			kept.resize(program.nr_pieces());
+			std::iota(kept.begin(), kept.end(), 0u);
+		}
+		std::printf("# begin seed %lu\n", seed);
+		std::fflush(stdout);
+		const std::size_t before = runs->instructions();
+		const std::string wrong = judge(seed, program, kept);
+		for (const unsigned nr : kept)
+			done[program.piece(nr).kind->name]++;
+		std::printf("# seed %lu pieces %zu instructions %zu%s%s\n", seed, kept.size(),
+			runs->instructions() - before, wrong.empty() ? "" : " WRONG ", wrong.c_str());
+		if (wrong.empty())
+			return true;
+		/* One cause fails many. */
+		if (!report.empty()) {
+			report += "# seed " + std::to_string(seed) + ": " + wrong + "\n";
+			return false;
+		}
+		kept = shorten(seed, program, kept);
+		const std::string again = judge(seed, program, kept);
+		report += program.text(kept) + "# --seed " + std::to_string(seed) + " --pieces " +
+			  std::to_string(options.pieces) + " --keep ";
+		for (const unsigned nr : kept)
+			report += (nr == kept.front() ? "" : ",") + std::to_string(nr);
+		report += "\n# seed " + std::to_string(seed) + ": " + wrong +
+			  "\n# shortened: " + (again.empty() ? "nothing is wrong, this time" : again) + "\n";
+		return false;
+	}
+	/* How much was done, and last what failed. */
+	void summary() const
+	{
+		for (const auto &[name, count] : done)
+			std::printf("# %-16s %lu\n", name.c_str(), count);
+		std::printf("# %s\n%s", runs->summary().c_str(), report.c_str());
+	}
+
+private:
+	Options options;
+	std::unique_ptr<Runs> runs;
 	std::map<std::string, std::size_t> done;
 	std::string report; /* of programs that failed */
 };
@@ -246,10 +328,11 @@ int main(int argc, char **argv)
 	app.add_option("--records", options.records);
 	app.add_option("--keep", options.keep)->delimiter(',');
 	app.add_flag("--kinds", options.kinds);
+	app.add_flag("--kernel", options.kernel);
 	CLI11_PARSE(app, argc, argv);
 	try {
 		if (options.kinds) {
-			for (const Kind &kind : kinds())
+			for (const Kind &kind : kinds(options.kernel ? Ring::kernel : Ring::user))
 				std::puts(kind.name);
 			return 0;
 		}

@@ -6,10 +6,6 @@
 
 namespace hwsim::fuzz
 {
-namespace
-{
-
-constexpr unsigned ioc_enable = 0x2400, ioc_disable = 0x2401;
 
 /* NOP of up to nine bytes, as SDM volume 2 recommends. */
 void nop(Code &code, unsigned bytes)
@@ -20,8 +16,6 @@ void nop(Code &code, unsigned bytes)
 	for (unsigned i = 0; i < bytes; i++)
 		code.put({nops[bytes - 1][i]});
 }
-
-// --- branches -------------------------------------------------------------------------------
 
 /* Any condition, near or short, to the next instruction or over some bytes. */
 void jcc(Code &code, Random &random)
@@ -35,6 +29,14 @@ void jcc(Code &code, Random &random)
 	if (over)
 		nop(code, over);
 }
+
+namespace
+{
+
+constexpr unsigned ioc_enable = 0x2400, ioc_disable = 0x2401;
+
+// --- branches -------------------------------------------------------------------------------
+
 void conditions(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 12); i; i--) {
@@ -146,25 +148,30 @@ void odd_returns(Code &code, Random &random, Around &)
 			/* CALL; ADD of the return address: to the NOPs behind RET */
 		}
 }
-void far_transfers(Code &code, Random &random, Around &)
+void far_transfers(Code &code, Random &random, Around &around)
 {
+	const Selectors its = selectors(around.ring);
 	for (unsigned i = random.between(1, 3); i; i--) {
 		code.put({0x48, 0x8d, 0x05}); /* LEA of what comes behind */
 		const auto behind = code.hole(4);
-		if (random.one_in(2))
-			code.put({0x6a, 0x33, 0x50, 0x48, 0xcb});
-		else
-			code.put({0x48, 0x89, 0xe1, 0x6a, 0x2b, 0x51, 0x68, 2, 2, 0, 0, 0x6a, 0x33, 0x50, 0x48, 0xcf});
+		if (random.one_in(2)) {
+			code.put({0x6a, its.code, 0x50, 0x48, 0xcb});
+		} else {
+			code.put({0x48, 0x89, 0xe1, 0x6a, its.stack, 0x51});
+			push_flags(code, around.ring);
+			code.put({0x6a, its.code, 0x50, 0x48, 0xcf});
+		}
 		nop(code, random.between(1, 9));
 		code.land(behind);
 	}
 }
 /* Into code of 32 bits and back: the selector says which. Without INTO, of which libipt thinks that it always traps. */
-void compatibility(Code &code, Random &random, Around &)
+void compatibility(Code &code, Random &random, Around &around)
 {
+	const Selectors its = selectors(around.ring);
 	code.put({0x48, 0xff, 0x2d, 0, 0, 0, 0}); /* JMP through the far pointer behind it */
 	const auto into = code.hole(8);
-	code.number(0x23, 2);
+	code.number(its.code_32, 2);
 	code.land_absolute(into);
 	code.put({0x31, 0xc0, 0x31, 0xc9, 0x31, 0xd2, 0x31, 0xdb});
 	for (unsigned i = random.between(1, 6); i; i--) {
@@ -174,7 +181,7 @@ void compatibility(Code &code, Random &random, Around &)
 	code.put({0xe8, 0, 0, 0, 0, 0x58, 0xe8, 2, 0, 0, 0, 0xeb, 1, 0xc3, 0xb9, 2, 0, 0, 0, 0xe2, 0xfe});
 	code.put({0xea});
 	const auto back = code.hole(4);
-	code.number(0x33, 2);
+	code.number(its.code, 2);
 	code.land_absolute(back);
 	code.load(4, stack_top);
 }
@@ -402,34 +409,46 @@ void page_is_denied(Code &code, Random &random, Around &)
 
 } // namespace
 
-const std::vector<Kind> &kinds()
+const std::vector<Kind> &kinds(Ring ring)
 {
+	using enum Kind::In;
 	static const std::vector<Kind> all = {
-		{"conditions", conditions},
-		{"outcomes", outcomes},
-		{"by-count", by_count},
-		{"recursion", recursion},
-		{"leaf-calls", leaf_calls},
-		{"odd-returns", odd_returns},
-		{"far-transfers", far_transfers},
-		{"compatibility", compatibility, true},
-		{"system-calls", system_calls},
-		{"child", child},
-		{"signals", signals},
-		{"traps", traps},
-		{"carried-out", carried_out},
-		{"without-trace", without_trace},
-		{"strings", strings},
-		{"accesses", accesses},
-		{"stack-faults", stack_faults},
-		{"operand-changes", operand_changes},
-		{"branch-changes", branch_changes},
-		{"loop-changes", loop_changes},
-		{"leaf-changes", leaf_changes},
-		{"page-changes", page_changes},
-		{"page-is-denied", page_is_denied},
+		{"conditions", conditions, any_ring},
+		{"outcomes", outcomes, any_ring},
+		{"by-count", by_count, any_ring},
+		{"recursion", recursion, any_ring},
+		{"leaf-calls", leaf_calls, any_ring},
+		{"odd-returns", odd_returns, any_ring},
+		{"far-transfers", far_transfers, any_ring},
+		{"compatibility", compatibility, any_ring, true},
+		{"system-calls", system_calls, ring_3},
+		{"child", child, ring_3},
+		{"signals", signals, ring_3},
+		{"traps", traps, ring_3},
+		{"carried-out", carried_out, any_ring},
+		{"without-trace", without_trace, ring_3},
+		{"strings", strings, ring_3},
+		{"accesses", accesses, ring_3},
+		{"stack-faults", stack_faults, ring_3},
+		{"operand-changes", operand_changes, any_ring},
+		{"branch-changes", branch_changes, any_ring},
+		{"loop-changes", loop_changes, any_ring},
+		{"leaf-changes", leaf_changes, any_ring},
+		{"page-changes", page_changes, ring_3},
+		{"page-is-denied", page_is_denied, ring_3},
+		{"interrupts", interrupts, ring_0},
+		{"address-spaces", address_spaces, ring_0},
+		{"ptwrites", ptwrites, ring_0},
+		{"control", control, ring_0},
+		{"refused", refused, ring_0},
 	};
-	return all;
+	static const auto in = [](Kind::In other) {
+		std::vector<Kind> some = all;
+		std::erase_if(some, [&](const Kind &kind) { return kind.in == other; });
+		return some;
+	};
+	static const std::vector<Kind> of_users = in(ring_0), of_kernels = in(ring_3);
+	return ring == Ring::user ? of_users : of_kernels;
 }
 
 } // namespace hwsim::fuzz

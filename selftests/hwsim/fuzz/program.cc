@@ -51,6 +51,35 @@ void write_leaf(Code &code, Random &random, bool returns)
 		code.put({0xc3});
 }
 
+/*
+ * A handler in ring 0, which begins without the trap flag: flags are those that it is told, behind the error code that some have on the stack. The
+ * instruction behind POPF is the last one without a step.
+ */
+void begin_handler(Code &code, Handler &handler, bool has_error_code)
+{
+	handler.begin = code.here();
+	const auto add = [&](auto write) {
+		const std::size_t from = code.all().size();
+		write();
+		handler.unseen.emplace_back(code.all().begin() + static_cast<std::ptrdiff_t>(from), code.all().end());
+	};
+	if (has_error_code)
+		add([&] { code.put({0x48, 0x83, 0xc4, 0x08}); });         /* ADD */
+	add([&] { code.put({0xff, 0x34, 0x25}).number(flags_word, 4); }); /* PUSH */
+	add([&] { code.put({0x9d}); });                                   /* POPF */
+	add([&] { code.put({0x90}); });
+}
+/* Of faults that were wanted: it goes on at the address in R14. */
+void write_kernel_recover(Code &code)
+{
+	code.put({0x4d, 0x85, 0xf6, 0x74}); /* TEST; JZ */
+	const auto lost = code.hole(1);
+	code.put({0x4c, 0x89, 0x34, 0x24, 0x45, 0x31, 0xf6, 0x48, 0xcf}); /* MOV; XOR; IRET */
+	code.land(lost);
+	code.put({0x48, 0x8b, 0x04, 0x24, 0x48, 0x89, 0x04, 0x25}).number(lost_word, 4); /* MOV; MOV */
+	code.put({0xff, 0x24, 0x25}).number(exit_word, 4);                               /* JMP */
+}
+
 /* The place of an address in the file. */
 std::size_t in_file(std::uint64_t at)
 {
@@ -66,20 +95,41 @@ std::size_t in_file(std::uint64_t at)
 
 Program::Program(std::uint64_t of, unsigned most, const std::string &only) : seed(of)
 {
+	make(most, only);
+}
+
+Program::Program(std::uint64_t of, unsigned most, const std::string &only, const Rtit &unit) : seed(of)
+{
+	around.ring = Ring::kernel;
+	around.unit = unit;
+	around.single_range = unit.single_range && seed % 2;
+	make(most, only);
+}
+
+void Program::make(unsigned most, const std::string &only)
+{
 	Random random(seed);
 	for (unsigned i = 0; i < nr_placing; i++)
 		cursor[i] = i == at_4g ? reset_vector : arenas[i].base;
 	write_leaves(random);
-	write_base();
+	if (around.ring == Ring::user) {
+		write_user_handler(random);
+		write_base();
+	} else {
+		write_gates(random);
+		write_kernel_base(random);
+	}
 	for (std::size_t i = 0; i < std::size(arenas); i++)
 		for (unsigned page = 0; page < arenas[i].pages; page++)
-			protection[i].push_back(random.one_in(3)   ? PROT_NONE
-						: random.one_in(4) ? PROT_READ
-								   : all_rights);
+			protection[i].push_back(around.ring == Ring::kernel ? all_rights
+						: random.one_in(3)          ? PROT_NONE
+						: random.one_in(4)          ? PROT_READ
+									    : all_rights);
+	const std::vector<Kind> &all = kinds(around.ring);
 	for (unsigned i = 0; i < most; i++) {
 		Random own(random.next());
-		const Kind *kind = &kinds()[own.below(static_cast<unsigned>(kinds().size()))];
-		for (const Kind &one : kinds())
+		const Kind *kind = &all[own.below(static_cast<unsigned>(all.size()))];
+		for (const Kind &one : all)
 			if (one.name == only)
 				kind = &one;
 		const Code code = fitting(own, *kind);
@@ -125,6 +175,10 @@ void Program::write_leaves(Random &random)
 			cursor[nr] = code.here();
 			fixed.push_back(code);
 		}
+}
+
+void Program::write_user_handler(Random &random)
+{
 	const unsigned nr = random.below(nr_placing);
 	Code code(cursor[nr] + random.below(40));
 	write_user(code);
@@ -150,6 +204,44 @@ void Program::write_base()
 	entry = code.here();
 	code.load(4, stack_top).put({0x45, 0x31, 0xf6}).call_kernel(SYS_ioctl, {event_fd, ioc_enable, 0});
 	first = code.here();
+	chain = code.here();
+	fixed.push_back(code);
+}
+
+/* Handlers of interrupts lie anywhere, those of faults in base_arena. */
+void Program::write_gates(Random &random)
+{
+	constexpr unsigned breakpoint = 3;
+	std::array<Handler, 3> handlers_of_interrupts;
+	for (Handler &handler : handlers_of_interrupts) {
+		const unsigned nr = random.below(nr_placing);
+		Code code(cursor[nr] + random.below(40));
+		begin_handler(code, handler, false);
+		code.put({0x31, 0xc0, 0x75, 0x00, 0x48, 0xcf}); /* XOR; JNZ; IRET */
+		cursor[nr] = code.here();
+		fixed.push_back(code);
+	}
+	around.vectors = {breakpoint, 4, 0x31, 0x80, 0xf0};
+	for (const unsigned vector : around.vectors)
+		gates[vector] = handlers_of_interrupts[random.below(handlers_of_interrupts.size())];
+}
+
+void Program::write_kernel_base(Random &random)
+{
+	constexpr unsigned divide_error = 0, invalid_opcode = 6, general_protection = 13, page_fault = 14;
+	Code code(base_arena.base);
+	begin_handler(code, gates[divide_error], false);
+	write_kernel_recover(code);
+	gates[invalid_opcode] = gates[divide_error];
+	begin_handler(code, gates[general_protection], true);
+	write_kernel_recover(code);
+	gates[page_fault] = gates[general_protection];
+	epilogue = code.here();
+	end_of_trace(code);
+	code.put({0xff, 0x24, 0x25}).number(exit_word, 4);
+	entry = first = code.here();
+	code.load(4, stack_top).put({0x45, 0x31, 0xf6});
+	write_control(code, random, around, true);
 	chain = code.here();
 	fixed.push_back(code);
 }
@@ -180,7 +272,7 @@ std::vector<std::uint8_t> Program::image(const std::vector<unsigned> &kept) cons
 		const bool ends = i == kept.size();
 		Random random(seed ^ from);
 		Code code(from);
-		write_link(code, random, ends ? epilogue : pieces[kept[i]].begin);
+		write_link(code, random, ends ? epilogue : pieces[kept[i]].begin, around.ring);
 		place(code, file);
 		if (ends)
 			break;

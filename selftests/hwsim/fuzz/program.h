@@ -11,11 +11,13 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "code.h"
+#include "rtit.h"
 
 namespace hwsim::fuzz
 {
@@ -68,8 +70,39 @@ constexpr int event_fd = 100, code_fd = 101;
 /* What it ends with where a handler does not know what to do. */
 constexpr int lost_status = 77;
 
+/* Where a program runs. */
+enum class Ring : std::uint8_t { user, kernel };
+struct Selectors {
+	unsigned code, code_32, stack;
+};
+/* Of Linux. */
+constexpr Selectors selectors(Ring ring)
+{
+	return ring == Ring::user ? Selectors{0x33, 0x23, 0x2b} : Selectors{0x10, 0x08, 0x18};
+}
+
+/*
+ * Words behind the handlers, for those in ring 0: where it has to end, the flags that handlers are to have (they begin without the trap flag),
+ * and where it is lost.
+ */
+constexpr std::uint64_t exit_word = base_arena.base + 0xff8, flags_word = base_arena.base + 0xff0,
+			lost_word = base_arena.base + 0xfe8;
+
+/* A handler in ring 0. Of its first instructions there are no steps. */
+struct Handler {
+	std::uint64_t begin = 0;
+	std::vector<std::vector<std::uint8_t>> unseen; /* what these are made of */
+};
+
 /* What a piece may use. */
 struct Around {
+	Ring ring = Ring::user;
+	/* In ring 0: what the unit can do, and where output is to go. */
+	Rtit unit;
+	bool single_range = false;
+	/* In ring 0: vectors that a piece may raise, and WRMSRs that are refused, filled in by pieces. */
+	std::vector<unsigned> vectors;
+	std::set<std::uint64_t> refused;
 	/* Functions that change RAX and RCX at most, in all arenas; of those in the aliased one none returns by RET. */
 	std::vector<std::uint64_t> leaves;
 	/* Where tracing ends and begins again, filled in by pieces: the instructions that ask for it. */
@@ -78,15 +111,36 @@ struct Around {
 
 /* One way of doing something: its name, and what writes it. It may change all registers but RSP, and R14, which is 0. */
 struct Kind {
+	enum class In : std::uint8_t { any_ring, ring_0, ring_3 };
+
 	const char *name;
 	void (*write)(Code &code, Random &random, Around &around);
+	In in;
 	bool below_4g = false; /* its code has to lie there */
 };
-const std::vector<Kind> &kinds();
+const std::vector<Kind> &kinds(Ring ring);
+
+/* Parts of pieces. */
+void nop(Code &code, unsigned bytes);
+void jcc(Code &code, Random &random);
+void push_flags(Code &code, Ring ring);
+
+/* Kinds that are in ring 0 alone (kernel_pieces.cc). */
+void interrupts(Code &code, Random &random, Around &around);
+void address_spaces(Code &code, Random &random, Around &around);
+void ptwrites(Code &code, Random &random, Around &around);
+void control(Code &code, Random &random, Around &around);
+void refused(Code &code, Random &random, Around &around);
+/*
+ * And what such a program begins and ends with: tracing is switched off, then on with all that the new value depends on, or not at all. Returns
+ * that. The first time a PSB has to come, or a decoder cannot begin.
+ */
+std::uint64_t write_control(Code &code, Random &random, const Around &around, bool first = false);
+void end_of_trace(Code &code);
 
 /* The way from the end of a piece to the next one. */
 constexpr unsigned link_room = 64;
-void write_link(Code &code, Random &random, std::uint64_t to);
+void write_link(Code &code, Random &random, std::uint64_t to, Ring ring);
 
 struct Piece {
 	const Kind *kind;
@@ -100,6 +154,8 @@ class Program
 public:
 	/* Of the pieces that the seed makes, those whose numbers are named. "only": a name of a kind that all have. */
 	Program(std::uint64_t seed, unsigned nr_pieces, const std::string &only = "");
+	/* The same in ring 0, for such a trace unit. */
+	Program(std::uint64_t seed, unsigned nr_pieces, const std::string &only, const Rtit &unit);
 	unsigned nr_pieces() const { return static_cast<unsigned>(pieces.size()); }
 	/* The code of the program that has these pieces, as the file of it: file_pages pages. */
 	std::vector<std::uint8_t> image(const std::vector<unsigned> &kept) const;
@@ -109,6 +165,8 @@ public:
 		std::uint64_t recover = 0, trap = 0, user = 0, restorer = 0;
 	};
 	Handlers handlers;
+	/* In ring 0: of exceptions and interrupts, in the order of gates. */
+	std::map<unsigned, Handler> gates;
 	/* Where it is entered; its first instruction that is traced; the last one, which asks for the end of tracing. */
 	std::uint64_t entry = 0, first = 0, last = 0;
 	Around around;
@@ -119,7 +177,11 @@ public:
 	const Piece &piece(unsigned nr) const { return pieces[nr]; }
 
 private:
+	void make(unsigned nr_pieces, const std::string &only);
 	void write_base();
+	void write_kernel_base(Random &random);
+	void write_user_handler(Random &random);
+	void write_gates(Random &random);
 	void place(Code code, std::vector<std::uint8_t> &file) const;
 	Code fitting(Random &random, const Kind &kind);
 	void write_leaves(Random &random);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -12,6 +11,7 @@
 
 #include "../../lib/aux_ring.h"
 #include "../guest/stepped.h"
+#include "memory.h"
 
 namespace hwsim::fuzz
 {
@@ -22,36 +22,6 @@ constexpr std::size_t most_steps = 100000;
 constexpr std::size_t aux_bytes = 4 << 20;
 
 // --- the process ------------------------------------------------------------------------------
-
-void map(std::uint64_t at, std::size_t size, int rights, int flags, int fd, std::size_t offset)
-{
-	void *there = reinterpret_cast<void *>(at);
-	if (mmap(there, size, rights, flags | MAP_FIXED, fd, static_cast<off_t>(offset)) != there)
-		_exit(2);
-}
-void map_code(std::uint64_t at, int rights, unsigned file_page)
-{
-	map(at, page_size, rights, MAP_SHARED, code_fd, file_page * page_size);
-}
-void map_memory(std::uint64_t at, std::size_t size, int rights)
-{
-	map(at, size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-void make_memory(const Program &program)
-{
-	constexpr int all = PROT_READ | PROT_WRITE | PROT_EXEC;
-	for (std::size_t i = 0; i < std::size(arenas); i++)
-		for (unsigned page = 0; page < arenas[i].pages; page++)
-			map_code(arenas[i].base + page * page_size, program.protection[i][page],
-				arenas[i].file_page + page);
-	map_code(base_arena.base, all, base_arena.file_page);
-	map_code(remapped, all, remapped_file_page);
-	map_memory(fresh, fresh_size, PROT_READ | PROT_WRITE);
-	map_memory(denied, denied_size, PROT_NONE);
-	map_memory(stack, stack_size, PROT_READ | PROT_WRITE);
-	map_memory(other_stack, other_stack_size, PROT_READ | PROT_WRITE);
-}
 
 /* As the kernel has it: libc puts its own code where a handler returns to. */
 void handle(int signal, std::uint64_t handler, std::uint64_t restorer)
@@ -79,7 +49,7 @@ void make_handlers(const Program::Handlers &handlers)
 [[noreturn]] void be(const Program &program)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	make_memory(program);
+	map_memory_of(program);
 	make_handlers(program.handlers);
 	std::raise(SIGSTOP);
 	const int parent = static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0));
@@ -89,23 +59,6 @@ void make_handlers(const Program::Handlers &handlers)
 	asm volatile("jmp *%0" : : "r"(program.entry));
 	__builtin_unreachable();
 }
-
-/* The file of the code, as long as a run lasts. */
-class CodeFile
-{
-public:
-	CodeFile(const Program &program, const std::vector<unsigned> &kept)
-	{
-		const int fd = memfd_create("code", 0);
-		const std::vector<std::uint8_t> image = program.image(kept);
-		if (fd < 0 || write(fd, image.data(), image.size()) != static_cast<ssize_t>(image.size()) ||
-			dup2(fd, code_fd) < 0)
-			give_up("the file of the code");
-		close(fd);
-	}
-	~CodeFile() { close(code_fd); }
-	CodeFile(const CodeFile &) = delete;
-};
 
 std::string how_it_ended(int status)
 {

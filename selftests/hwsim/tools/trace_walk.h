@@ -23,6 +23,13 @@ public:
 	virtual void branch(std::uint64_t from, std::uint64_t to) = 0;
 	/* The trace ends, for now, in front of the instruction there. */
 	virtual void left(std::uint64_t at) = 0;
+	/* An interrupt comes in front of the instruction there, and the trace goes on at its handler. Told before the branch that it is. */
+	virtual void interrupted(std::uint64_t) {}
+	/* The trace ends, for now, behind an instruction, which led there; 0 where that is not told. Likewise. */
+	virtual void exits(std::uint64_t) {}
+	/* What was written by PTWRITE, of so many bytes; what was loaded into CR3. */
+	virtual void payload(std::uint64_t, unsigned) {}
+	virtual void address_space(std::uint64_t) {}
 	/* What libipt says, at this byte, behind this instruction. The walk goes on at the next PSB. */
 	virtual void error(int status, std::uint64_t offset, std::uint64_t behind) = 0;
 
@@ -111,6 +118,7 @@ private:
 			flowing = false;
 			break;
 		case ptev_disabled:
+			listener.exits(event.ip_suppressed ? 0 : event.variant.disabled.ip);
 			listener.branch(last.ip, event.ip_suppressed ? 0 : event.variant.disabled.ip);
 			flowing = false;
 			break;
@@ -123,11 +131,21 @@ private:
 			break;
 		case ptev_async_branch:
 			arrive(event.variant.async_branch.from);
+			listener.interrupted(event.variant.async_branch.from);
 			listener.branch(event.variant.async_branch.from, event.variant.async_branch.to);
 			flowing = false;
 			break;
 		case ptev_overflow:
 			flowing = false;
+			break;
+		case ptev_ptwrite:
+			listener.payload(event.variant.ptwrite.payload, event.variant.ptwrite.size);
+			break;
+		case ptev_paging:
+			listener.address_space(event.variant.paging.cr3);
+			break;
+		case ptev_async_paging:
+			listener.address_space(event.variant.async_paging.cr3);
 			break;
 		default:
 			break;
