@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <iterator>
-
 #include "program.h"
 
 namespace hwsim::fuzz
@@ -84,32 +82,30 @@ void by_iret(Code &code, Random &, std::uint64_t to, Ring ring)
 /* Each fault is at the first instruction that cannot be: there, or here. The handler goes on at the address in R14. */
 void by_fault(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
-	static constexpr std::uint64_t nowhere[] = {0x666000, 0x10004ffe, 0x5500000000, 0x7ffd00001234,
-		0xffff800000000000, 0xfffffffffffffff0, 0xffffffff81000000};
-	/* The last is the kernel, and there is no fault in what no program may but the kernel. */
+	constexpr std::uint64_t kernel = 0xffffffff81000000;
+	static constexpr std::uint64_t nowhere[] = {
+		0x666000, 0x10004ffe, 0x5500000000, 0x7ffd00001234, 0xffff800000000000, kernel, 0xfffffffffffffff0};
+	/* What no program may the kernel may. */
 	const bool user = ring == Ring::user;
+	const unsigned what = random.below(6);
 	code.load(14, to);
-	switch (random.below(6)) {
-	case 1:
-		if (user) {
-			code.put({0xcd, random.between(0x20, 0x7f)}); /* INT n, which no program may */
-			break;
-		}
-		[[fallthrough]];
-	case 2:
-		if (user) {
-			code.put({0xf4}); /* HLT */
-			break;
-		}
-		[[fallthrough]];
+	switch (user || what > 2 ? what : 0) {
 	case 0:
 		code.put({0x0f, 0x0b}); /* UD2 */
+		break;
+	case 1:
+		code.put({0xcd, random.between(0x20, 0x7f)}); /* INT n, which no program may */
+		break;
+	case 2:
+		code.put({0xf4}); /* HLT */
 		break;
 	case 3:
 		code.put({0x31, 0xc9, 0xf7, 0xf1}); /* DIV by zero */
 		break;
-	default:
-		by_register(code, random, nowhere[random.below(std::size(nowhere) - (user ? 0 : 1))], ring);
+	default: {
+		const std::uint64_t where = random.of(nowhere);
+		by_register(code, random, user || where != kernel ? where : nowhere[0], ring);
+	}
 	}
 }
 void by_trap(Code &code, Random &random, std::uint64_t to, Ring ring)
