@@ -156,6 +156,17 @@ TEST_CASE("a stop range ends tracing until software begins anew")
 	CHECK(m.said() == "PSB 64 PGE:401000 PGD:402000 STOP ");
 }
 
+TEST_CASE("a unit that is switched on while Stopped is set says nothing, and loses nothing")
+{
+	Machine m;
+	m.write(msr::status, status::stopped | std::uint64_t{100} << status::byte_count.shift);
+	m.start(ctl::os | ctl::tsc_en | ctl::mtc_en | ctl::cyc_en);
+	m.unit.arrive(kernel(0x401000));
+	m.clock.now += 1'000'000;
+	CHECK(m.said().empty());
+	CHECK(m.losses == 0);
+}
+
 TEST_CASE("a CR3 filter follows the address space")
 {
 	Machine m;

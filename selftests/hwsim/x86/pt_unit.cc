@@ -490,7 +490,10 @@ void PtUnit::trace_on()
 	stream.start(registers.ctl, registers.byte_count);
 	packet_en = false;
 	behind = reached = 0;
-	output_closed = !triggered(); /* Error and Stopped stay until software clears them */
+	/* Error and Stopped stay until software clears them, and without TriggerEn there are no packets. */
+	output_closed = !triggered();
+	if (output_closed)
+		stream.taken();
 	cr3 = processor.cr3();
 	/* SDM, "PSB": the first comes with TraceEn, whoever runs then. */
 	if (registers.byte_count == 0 && triggered())
@@ -500,7 +503,8 @@ void PtUnit::trace_on()
 /* Everything is in memory, and the registers say where, when the WRMSR is done. */
 void PtUnit::trace_off(std::uint64_t at)
 {
-	stream.begin();
+	if (triggered())
+		stream.begin();
 	if (stream.overflowing()) {
 		stream.end_overflow();
 	} else if (packet_en && triggered() && registers.is_set(ctl::branch_en)) {
