@@ -26,7 +26,10 @@ def record(form):
     instructions = gaps = 0
     reasons = {}
     with open(f"{os.environ['PREFIX']}.{form}", "w") as file:
-        for one in gdb.current_recording().instruction_history:
+        history = gdb.current_recording().instruction_history
+        if history is None:
+            raise gdb.GdbError("gdb finds no instructions in the trace of " + form)
+        for one in history:
             if isinstance(one, gdb.RecordGap):
                 gaps += 1
                 reasons[one.reason_string] = reasons.get(one.reason_string, 0) + 1
@@ -45,6 +48,12 @@ for signal in ("SIGUSR1", "SIGUSR2", "SIGSEGV", "SIGFPE"):
     gdb.execute(f"handle {signal} nostop noprint pass", to_string=True)
 # Nothing of this hardware has errata to work around, and the decoder refuses a processor that it does not know.
 gdb.execute("set record btrace cpu none")
-for form in os.environ["FORMATS"].split():
-    gdb.execute(f"set record btrace {form} buffer-size 1048576")
-    record(form)
+try:
+    for form in os.environ["FORMATS"].split():
+        gdb.execute(f"set record btrace {form} buffer-size 1048576")
+        record(form)
+except Exception as error:
+    # Not by gdb's own end, which may decode what it could not decode once more.
+    print(f"{type(error).__name__}: {error}", flush=True)
+    gdb.flush()
+    os._exit(1)
