@@ -370,6 +370,9 @@ std::string judge_kernel(
 	std::string wrong = judge.judge(trace.bytes);
 	if (wrong.empty() && expected.stopped != !!(trace.status & Enables::stopped_bit))
 		wrong = text("IA32_RTIT_STATUS is %lx, and Stopped has to be %d", trace.status, expected.stopped);
+	/* Where nothing is traced, too. */
+	if (wrong.empty() && stepped.faults != trace.faults)
+		wrong = text("of %lu faults it has had %lu", stepped.faults, trace.faults);
 	counts.steps += steps.size();
 	counts.instructions += expected.items.size();
 	for (const Expected::Item &item : expected.items)

@@ -58,22 +58,25 @@ struct Bounds {
 Bounds some_range(Random &random, const Code &code, const Around &around)
 {
 	const Arena &arena = arenas[random.below(std::size(arenas))];
-	switch (random.below(6)) {
+	switch (random.below(8)) {
 	case 0:
 		return {arena.base, arena.end() - 1};
 	case 1: {
 		const std::uint64_t at = arena.base + random.below(arena.pages * page_size);
 		return {at, at + random.below(4096)};
 	}
-	case 2: {
+	case 2:
+	case 3:
+	case 4: {
 		const std::uint64_t leaf = around.leaves[random.below(static_cast<unsigned>(around.leaves.size()))];
-		return {leaf, leaf + random.below(12)};
+		/* It alone or what lies before it, too, up to one of its instructions, which is the last one then. */
+		return {random.one_in(2) ? leaf : leaf & ~(page_size - 1), leaf + 2 * random.below(3)};
 	}
-	case 3: {
+	case 5: {
 		const std::uint64_t at = code.here() + random.below(200);
 		return {at, at + random.below(100)};
 	}
-	case 4: /* handlers, and the end */
+	case 6: /* handlers, and the end */
 		return {base_arena.base, base_arena.end() - 1};
 	default: /* from one to the next */
 		return {arenas[1].base + random.below(page_size), arenas[2].base + random.below(page_size)};

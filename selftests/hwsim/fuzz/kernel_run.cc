@@ -83,7 +83,7 @@ void KernelRuns::run(const Program &program, const std::vector<unsigned> &kept, 
 		throw std::runtime_error(std::string("hwsim_ring0 cannot: ") + std::strerror(errno));
 	word(exit_word) = run.exit;
 	word(flags_word) = fixed_flag | (run.nr_steps ? trap_flag : 0);
-	word(lost_word) = 0;
+	word(lost_word) = word(faults_word) = 0;
 	if (ioctl(module, RING0_RUN, &run))
 		throw std::runtime_error(std::string("hwsim_ring0: ") + std::strerror(errno));
 	if (const std::uint64_t at = word(lost_word)) {
@@ -104,7 +104,7 @@ KernelSteps KernelRuns::stepped(const Program &program, const std::vector<unsign
 	if (how.nr_steps == steps.size())
 		throw Stray("the program does not end");
 	steps.resize(how.nr_steps);
-	return {std::move(steps), how.cr3};
+	return {std::move(steps), how.cr3, word(faults_word)};
 }
 
 KernelTrace KernelRuns::traced(const Program &program, const std::vector<unsigned> &kept) const
@@ -115,7 +115,7 @@ KernelTrace KernelRuns::traced(const Program &program, const std::vector<unsigne
 	how.trace_size = bytes.size();
 	run(program, kept, how);
 	bytes.resize(how.trace_size);
-	return {std::move(bytes), how.cr3, how.status};
+	return {std::move(bytes), how.cr3, word(faults_word), how.status};
 }
 
 } // namespace hwsim::fuzz

@@ -17,11 +17,12 @@ namespace hwsim::fuzz
 
 struct KernelSteps {
 	std::vector<ring0_step> steps;
-	std::uint64_t cr3; /* at the beginning */
+	std::uint64_t cr3;    /* at the beginning */
+	std::uint64_t faults; /* that it has had */
 };
 struct KernelTrace {
 	std::vector<std::uint8_t> bytes;
-	std::uint64_t cr3;    /* likewise */
+	std::uint64_t cr3, faults; /* likewise */
 	std::uint64_t status; /* IA32_RTIT_STATUS at the end */
 };
 

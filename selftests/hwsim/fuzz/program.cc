@@ -72,7 +72,8 @@ void begin_handler(Code &code, Handler &handler, bool has_error_code)
 /* Of faults that were wanted: it goes on at the address in R14. */
 void write_kernel_recover(Code &code)
 {
-	code.put({0x4d, 0x85, 0xf6, 0x74}); /* TEST; JZ */
+	code.put({0xff, 0x04, 0x25}).number(faults_word, 4); /* INC */
+	code.put({0x4d, 0x85, 0xf6, 0x74});                  /* TEST; JZ */
 	const auto lost = code.hole(1);
 	code.put({0x4c, 0x89, 0x34, 0x24, 0x45, 0x31, 0xf6, 0x48, 0xcf}); /* MOV; XOR; IRET */
 	code.land(lost);

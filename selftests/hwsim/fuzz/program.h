@@ -83,10 +83,10 @@ constexpr Selectors selectors(Ring ring)
 
 /*
  * Words behind the handlers, for those in ring 0: where it has to end, the flags that handlers are to have (they begin without the trap flag),
- * and where it is lost.
+ * where it is lost, and how many faults it has had.
  */
 constexpr std::uint64_t exit_word = base_arena.base + 0xff8, flags_word = base_arena.base + 0xff0,
-			lost_word = base_arena.base + 0xfe8;
+			lost_word = base_arena.base + 0xfe8, faults_word = base_arena.base + 0xfe0;
 
 /* A handler in ring 0. Of its first instructions there are no steps. */
 struct Handler {
