@@ -41,7 +41,7 @@ TRACE_EVENT(auxpmu_bts_fault,
 #endif /* AUXPMU_BTS_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_PATH drivers/bts
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE bts_trace
 #include <trace/define_trace.h>

@@ -27,30 +27,30 @@
  */
 static bool counted;
 
-static bool is_due(const struct bts_unit *unit)
+static bool bts_nmi_is_due(const struct bts_unit *unit)
 {
 	return READ_ONCE(unit->on) && !READ_ONCE(unit->latched) && bts_unit_is_due(unit);
 }
 
-static int first_handler(unsigned int type, struct pt_regs *regs)
+static int bts_nmi_first_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 
-	if (is_due(unit)) {
+	if (bts_nmi_is_due(unit)) {
 		bts_unit_latch(unit);
 		unit->pmi = true;
 	}
 	return NMI_DONE;
 }
 
-static int second_handler(unsigned int type, struct pt_regs *regs)
+static int bts_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 	bool seen = unit->pmi;
 
 	unit->pmi = false;
 	if (!seen) {
-		if (!is_due(unit))
+		if (!bts_nmi_is_due(unit))
 			return NMI_DONE;
 		/* It was, before any handler ran. */
 		seen = unit->level & DEBUGCTLMSR_BTS_OFF_OS;
@@ -60,8 +60,8 @@ static int second_handler(unsigned int type, struct pt_regs *regs)
 	return seen && counted ? NMI_DONE : NMI_HANDLED;
 }
 
-static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_bts_first",
-					second_handler, "auxpmu_bts");
+static struct intel_nmi nmi =
+	INTEL_NMI(bts_nmi_first_handler, "auxpmu_bts_first", bts_nmi_second_handler, "auxpmu_bts");
 
 int bts_nmi_register(bool rival)
 {

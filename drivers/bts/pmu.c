@@ -38,7 +38,7 @@ static struct auxpmu *pmu;
 /* Can levels be left out?  DS-CPL. */
 static bool tells_levels;
 
-static int unit_init(struct auxpmu_session *session)
+static int bts_pmu_unit_init(struct auxpmu_session *session)
 {
 	per_cpu(bts_units, session->cpu).session = session;
 	return 0;
@@ -48,7 +48,7 @@ static int unit_init(struct auxpmu_session *session)
  * Records of branches between programs and the kernel hold addresses of both, even if the kernel is
  * excluded: then the core did not ask whether the user may see them.
  */
-static int event_init(struct perf_event *event, struct auxpmu_event *aux)
+static int bts_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
@@ -68,14 +68,14 @@ static int event_init(struct perf_event *event, struct auxpmu_event *aux)
 	return attr->exclude_kernel ? auxpmu_allow_kernel() : bts_nmi_first_get();
 }
 
-static void event_destroy(struct perf_event *event, struct auxpmu_event *aux)
+static void bts_pmu_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
 {
 	if (!event->parent && !event->attr.exclude_kernel)
 		bts_nmi_first_put();
 }
 
 /* Small blocks keep less: two windows have to fit into one, wherever in the block it begins. */
-static void suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
+static void bts_pmu_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
 {
 	u32 block = PAGE_SIZE << buffer->chunks.order;
 
@@ -84,10 +84,10 @@ static void suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules 
 
 static const struct auxpmu_ops ops = {
 	.version = AUXPMU_OPS_VERSION,
-	.unit_init = unit_init,
-	.event_init = event_init,
-	.event_destroy = event_destroy,
-	.suit = suit,
+	.unit_init = bts_pmu_unit_init,
+	.event_init = bts_pmu_event_init,
+	.event_destroy = bts_pmu_event_destroy,
+	.suit = bts_pmu_suit,
 	.add = bts_unit_add,
 	.del = bts_unit_del,
 	.arm = bts_unit_arm,
@@ -121,7 +121,7 @@ static struct auxpmu_desc desc = {
 	.tell_once = true,
 };
 
-static int refused(const char *why)
+static int bts_pmu_refused(const char *why)
 {
 	pr_notice("no BTS here: %s\n", why);
 	return -ENODEV;
@@ -131,26 +131,26 @@ static int refused(const char *why)
  * CPUID leaf 1 is read, for the kernel may have been told not to see the bits: DS, DTES64, DS-CPL.
  * BTS is there unless IA32_MISC_ENABLE says that it is not.
  */
-static int check_processor(void)
+static int bts_pmu_check_processor(void)
 {
 	u64 enables;
 
 	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || !(cpuid_edx(1) & BIT(21)) ||
 	    rdmsrq_safe(MSR_IA32_MISC_ENABLE, &enables) ||
 	    (enables & MSR_IA32_MISC_ENABLE_BTS_UNAVAIL))
-		return refused("this processor has none");
+		return bts_pmu_refused("this processor has none");
 	if (!(cpuid_ecx(1) & BIT(2)))
-		return refused("its records have no addresses of 64 bits (DTES64)");
+		return bts_pmu_refused("its records have no addresses of 64 bits (DTES64)");
 	/* Records go to memory by addresses of the kernel, also while a program runs. */
 	if (boot_cpu_has(X86_FEATURE_PTI))
-		return refused("page table isolation is on; boot with pti=off");
+		return bts_pmu_refused("page table isolation is on; boot with pti=off");
 	tells_levels = cpuid_ecx(1) & BIT(4);
 	return 0;
 }
 
 static int __init bts_init(void)
 {
-	int ret = check_processor();
+	int ret = bts_pmu_check_processor();
 
 	if (ret)
 		return ret;

@@ -22,7 +22,7 @@ DEFINE_PER_CPU(struct bts_unit, bts_units);
 #define LEVELS		(DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
 #define OURS		(SWITCHES | DEBUGCTLMSR_BTINT | LEVELS)
 
-static int write_msr(struct bts_unit *unit, u32 msr, u64 value)
+static int bts_unit_write_msr(struct bts_unit *unit, u32 msr, u64 value)
 {
 	if (!wrmsrq_safe(msr, value))
 		return 0;
@@ -32,22 +32,22 @@ static int write_msr(struct bts_unit *unit, u32 msr, u64 value)
 }
 
 /* The other bits belong to others: last branch records, single steps, what is frozen when. */
-static int set_switches(struct bts_unit *unit, u64 bits)
+static int bts_unit_set_switches(struct bts_unit *unit, u64 bits)
 {
 	u64 ctl;
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, ctl);
-	return write_msr(unit, MSR_IA32_DEBUGCTLMSR, (ctl & ~(u64)OURS) | bits);
+	return bts_unit_write_msr(unit, MSR_IA32_DEBUGCTLMSR, (ctl & ~(u64)OURS) | bits);
 }
 
-static void switch_off(struct bts_unit *unit)
+static void bts_unit_switch_off(struct bts_unit *unit)
 {
-	set_switches(unit, 0);
+	bts_unit_set_switches(unit, 0);
 	if (in_nmi())
 		unit->off_in_nmi = true;
 }
 
-static void set_fields(struct debug_store *area, const struct bts_fields *fields)
+static void bts_unit_set_fields(struct debug_store *area, const struct bts_fields *fields)
 {
 	area->bts_buffer_base = fields->base;
 	area->bts_index = fields->index;
@@ -81,17 +81,17 @@ void bts_unit_del(struct auxpmu_session *session)
 		return;
 	if (unit->off_in_nmi) {
 		unit->off_in_nmi = false;
-		set_switches(unit, 0);
+		bts_unit_set_switches(unit, 0);
 	}
-	set_fields(unit->area, &unit->saved);
+	bts_unit_set_fields(unit->area, &unit->saved);
 }
 
-static void stay_off(void *unused)
+static void bts_unit_stay_off(void *unused)
 {
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 
 	if (unit->claimed && !unit->on)
-		set_switches(unit, 0);
+		bts_unit_set_switches(unit, 0);
 }
 
 /*
@@ -104,11 +104,11 @@ void bts_unit_leave_buffer(struct auxpmu_buffer *buffer)
 
 	for_each_online_cpu(cpu)
 		if (READ_ONCE(per_cpu(bts_units, cpu).off_in_nmi))
-			smp_call_function_single(cpu, stay_off, NULL, 1);
+			smp_call_function_single(cpu, bts_unit_stay_off, NULL, 1);
 }
 
 /* The buffer is one block, which the unit writes round and round. */
-static bool goes_round(const struct auxpmu_session *session)
+static bool bts_unit_goes_round(const struct auxpmu_session *session)
 {
 	return session->window.to == AUXPMU_NO_LIMIT;
 }
@@ -119,18 +119,18 @@ static bool goes_round(const struct auxpmu_session *session)
  * reach?  With a slot left over, in front of the end of what is ours, it is the same; and should
  * some processor only ask where a record begins, that slot is where it goes.
  */
-static u64 maximum_of(u64 end)
+static u64 bts_unit_maximum(u64 end)
 {
 	return end - BTS_RECORD + 1;
 }
 
-static bool is_full(const struct debug_store *area)
+static bool bts_unit_is_full(const struct debug_store *area)
 {
 	return area->bts_index + BTS_RECORD > area->bts_absolute_maximum;
 }
 
 /* What of such a block holds whole records, but for the slot that is left over. */
-static u64 lap(const struct auxpmu_session *session)
+static u64 bts_unit_lap(const struct auxpmu_session *session)
 {
 	u64 length = auxpmu_chunk_nth(&session->buffer->chunks, 0).length;
 
@@ -141,10 +141,11 @@ static u64 lap(const struct auxpmu_session *session)
  * Going round it does not interrupt, and nothing counts the laps; but the first one ends with a
  * record where there was none, for buffers begin as zeros.
  */
-static bool lap_ended(const struct auxpmu_session *session)
+static bool bts_unit_lap_ended(const struct auxpmu_session *session)
 {
 	u64 run;
-	const u64 *last = auxpmu_buffer_run(session->buffer, lap(session) - BTS_RECORD, &run);
+	const u64 *last =
+		auxpmu_buffer_run(session->buffer, bts_unit_lap(session) - BTS_RECORD, &run);
 
 	return READ_ONCE(last[0]) || READ_ONCE(last[1]) || READ_ONCE(last[2]);
 }
@@ -153,24 +154,24 @@ static bool lap_ended(const struct auxpmu_session *session)
  * The threshold is where the framework wants the interrupt; behind the limit there is room for what
  * is recorded until somebody has come.
  */
-static struct bts_fields place(struct bts_unit *unit, const struct auxpmu_session *session)
+static struct bts_fields bts_unit_place(struct bts_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_window *window = &session->window;
 	u64 run, at = (u64)auxpmu_buffer_run(session->buffer, window->from, &run);
 
 	unit->window = at;
 	unit->first_lap = false;
-	if (goes_round(session)) {
+	if (bts_unit_goes_round(session)) {
 		u64 base = at - auxpmu_buffer_offset(session->buffer, window->from);
-		u64 end = base + lap(session) + BTS_RECORD;
+		u64 end = base + bts_unit_lap(session) + BTS_RECORD;
 
-		unit->first_lap = !lap_ended(session);
-		return (struct bts_fields){ base, at, maximum_of(end), end + BTS_RECORD };
+		unit->first_lap = !bts_unit_lap_ended(session);
+		return (struct bts_fields){ base, at, bts_unit_maximum(end), end + BTS_RECORD };
 	}
 	return (struct bts_fields){
 		.base = at,
 		.index = at,
-		.maximum = maximum_of(at + (window->to - window->from) + session->rules.spare),
+		.maximum = bts_unit_maximum(at + window->to - window->from + session->rules.spare),
 		.threshold = at + (window->irq - window->from),
 	};
 }
@@ -183,16 +184,16 @@ int bts_unit_arm(struct auxpmu_session *session)
 
 	if (!unit->claimed)
 		return -ENODEV;
-	fields = place(unit, session);
-	set_fields(unit->area, &fields);
+	fields = bts_unit_place(unit, session);
+	bts_unit_set_fields(unit->area, &fields);
 	WRITE_ONCE(unit->latched, false);
 	barrier();
 	/* From here on an NMI may switch it off. */
 	WRITE_ONCE(unit->on, true);
 	barrier();
 	/* Without BTINT it goes round. */
-	ret = set_switches(unit, SWITCHES | unit->level |
-			   (goes_round(session) ? 0 : DEBUGCTLMSR_BTINT));
+	ret = bts_unit_set_switches(unit, SWITCHES | unit->level |
+				    (bts_unit_goes_round(session) ? 0 : DEBUGCTLMSR_BTINT));
 	if (ret)
 		WRITE_ONCE(unit->on, false);
 	return ret;
@@ -205,22 +206,23 @@ void bts_unit_disarm(struct auxpmu_session *session)
 	WRITE_ONCE(unit->on, false);
 	barrier();
 	if (!unit->latched)
-		switch_off(unit);
+		bts_unit_switch_off(unit);
 	/* Records are in memory, in order, like any other store of this processor. */
 	barrier();
 }
 
 void bts_unit_latch(struct bts_unit *unit)
 {
-	switch_off(unit);
+	bts_unit_switch_off(unit);
 	WRITE_ONCE(unit->latched, true);
 }
 
 /* Bytes of a unit that goes round: a lap more than the index tells when the first has ended. */
-static u64 gone_round(const struct bts_unit *unit, const struct auxpmu_session *session)
+static u64 bts_unit_gone_round(const struct bts_unit *unit, const struct auxpmu_session *session)
 {
 	u64 from = auxpmu_buffer_offset(session->buffer, session->window.from);
-	u64 least = unit->first_lap && lap_ended(session) ? lap(session) - from : 0;
+	u64 least = unit->first_lap && bts_unit_lap_ended(session) ?
+		    bts_unit_lap(session) - from : 0;
 
 	return auxpmu_buffer_distance(session->buffer, from,
 				      unit->area->bts_index - unit->area->bts_buffer_base, least);
@@ -231,12 +233,12 @@ void bts_unit_position(struct auxpmu_session *session, struct auxpmu_position *p
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 	const struct debug_store *area = unit->area;
 
-	if (goes_round(session)) {
-		position->bytes = gone_round(unit, session);
+	if (bts_unit_goes_round(session)) {
+		position->bytes = bts_unit_gone_round(unit, session);
 		return;
 	}
 	position->bytes = area->bts_index - unit->window;
-	if (!is_full(area))
+	if (!bts_unit_is_full(area))
 		return;
 	/* Whether it has dropped records, or was just about to, it does not say. */
 	unit->errors.full++;
@@ -252,7 +254,7 @@ bool bts_unit_is_due(const struct bts_unit *unit)
 /* --- the claim ----------------------------------------------------------------------------- */
 
 /* The area that the kernel keeps for this CPU, whether it uses it or not. */
-static struct debug_store *area_here(void)
+static struct debug_store *bts_unit_area_here(void)
 {
 	return &get_cpu_entry_area(smp_processor_id())->cpu_debug_store;
 }
@@ -261,11 +263,11 @@ static struct debug_store *area_here(void)
  * While the kernel's own PMU is held, or has counters and PEBS, the register names that area. Else
  * it is 0, and stays so: what would set it is set up with the first counter, which we have.
  */
-static int take_area(struct bts_unit *unit, const char **why)
+static int bts_unit_take_area(struct bts_unit *unit, const char **why)
 {
 	u64 at;
 
-	unit->area = area_here();
+	unit->area = bts_unit_area_here();
 	if (rdmsrq_safe(MSR_IA32_DS_AREA, &at))
 		return -ENODEV;
 	if (at && at != (u64)unit->area) {
@@ -273,7 +275,7 @@ static int take_area(struct bts_unit *unit, const char **why)
 		return -EBUSY;
 	}
 	unit->own_area = !at;
-	return at ? 0 : write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
+	return at ? 0 : bts_unit_write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
 }
 
 int bts_unit_take(const char **why)
@@ -288,7 +290,7 @@ int bts_unit_take(const char **why)
 		*why = "BTS or TR is set, by firmware or by a tool that writes registers";
 		return -EBUSY;
 	}
-	ret = take_area(unit, why);
+	ret = bts_unit_take_area(unit, why);
 	if (ret)
 		return ret;
 	unit->others_ctl = ctl & OURS;
@@ -307,10 +309,10 @@ void bts_unit_give(void)
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 
 	unit->claimed = false;
-	set_switches(unit, unit->others_ctl);
-	set_fields(unit->area, &unit->saved);
+	bts_unit_set_switches(unit, unit->others_ctl);
+	bts_unit_set_fields(unit->area, &unit->saved);
 	if (unit->own_area)
-		write_msr(unit, MSR_IA32_DS_AREA, 0);
+		bts_unit_write_msr(unit, MSR_IA32_DS_AREA, 0);
 }
 
 /* What the kernel has put into the register it puts back itself (perf_restore_debug_store()). */
@@ -319,7 +321,7 @@ void bts_unit_forget(struct auxpmu_session *session)
 	struct bts_unit *unit = this_cpu_ptr(&bts_units);
 
 	if (unit->claimed && unit->own_area)
-		write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
+		bts_unit_write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
 }
 
 void bts_unit_kill(void)
@@ -329,7 +331,7 @@ void bts_unit_kill(void)
 	if (!unit->claimed)
 		return;
 	unit->claimed = false;
-	set_switches(unit, 0);
+	bts_unit_set_switches(unit, 0);
 }
 
 static struct auxpmu_counter errors[] = {

@@ -32,22 +32,22 @@ static struct pt_leaf common;
 /* Of the first of them. */
 static u64 platform_info;
 
-static u32 value(const struct cap *cap)
+static u32 pt_caps_value(const struct cap *cap)
 {
 	return (common.reg[cap->subleaf][cap->reg] & cap->mask) >> __ffs(cap->mask);
 }
 
-static ssize_t cap_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t pt_caps_cap_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%x\n", value(container_of(attr, struct cap, attr)));
+	return sysfs_emit(page, "%x\n", pt_caps_value(container_of(attr, struct cap, attr)));
 }
 
-#define CAP(_index, _name, _subleaf, _reg, _mask)				\
-	[_index] = {								\
-		.attr = __ATTR(_name, 0444, cap_show, NULL),			\
-		.subleaf = (_subleaf),						\
-		.reg = (_reg),							\
-		.mask = (_mask),						\
+#define CAP(_index, _name, _subleaf, _reg, _mask)                    \
+	[_index] = {                                                 \
+		.attr = __ATTR(_name, 0444, pt_caps_cap_show, NULL), \
+		.subleaf = (_subleaf),                               \
+		.reg = (_reg),                                       \
+		.mask = (_mask),                                     \
 	}
 
 static struct cap caps[PT_NR_CAPS] = {
@@ -73,7 +73,7 @@ static struct cap caps[PT_NR_CAPS] = {
 
 u32 pt_cap(enum pt_cap cap)
 {
-	return value(&caps[cap]);
+	return pt_caps_value(&caps[cap]);
 }
 
 unsigned int pt_nr_ranges(void)
@@ -92,7 +92,7 @@ bool pt_needs_branches(void)
 	return false;
 }
 
-static int refused(const char *why)
+static int pt_caps_refused(const char *why)
 {
 	pr_notice("no Intel PT here: %s\n", why);
 	return -ENODEV;
@@ -106,7 +106,7 @@ const struct attribute_group pt_caps_group = {
 };
 
 /* False: this CPU has no trace unit. */
-static bool read_leaf(struct pt_leaf *leaf)
+static bool pt_caps_read_leaf(struct pt_leaf *leaf)
 {
 	u32 *reg = leaf->reg[0];
 
@@ -125,7 +125,7 @@ bool pt_caps_here(void)
 {
 	struct pt_leaf leaf;
 
-	return read_leaf(&leaf) && pt_leaf_covers(&leaf, &common);
+	return pt_caps_read_leaf(&leaf) && pt_leaf_covers(&leaf, &common);
 }
 
 struct reading {
@@ -135,17 +135,17 @@ struct reading {
 };
 
 /* On the CPU itself. */
-static void read_here(void *data)
+static void pt_caps_read_here(void *data)
 {
 	struct reading *reading = data;
 
-	reading->there = read_leaf(&reading->leaf);
+	reading->there = pt_caps_read_leaf(&reading->leaf);
 	if (rdmsrq_safe(MSR_PLATFORM_INFO, &reading->platform_info))
 		reading->platform_info = 0;
 }
 
 /* False: one has no trace unit. */
-static bool read_all(void)
+static bool pt_caps_read_all(void)
 {
 	struct reading reading = {};
 	int cpu;
@@ -153,7 +153,7 @@ static bool read_all(void)
 	memset(&common, 0xff, sizeof(common));
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
-		smp_call_function_single(cpu, read_here, &reading, 1);
+		smp_call_function_single(cpu, pt_caps_read_here, &reading, 1);
 		if (!reading.there)
 			break;
 		pt_leaf_meet(&common, &reading.leaf);
@@ -169,10 +169,10 @@ int pt_caps_init(void)
 
 	for (n = 0; n < PT_NR_CAPS; n++)
 		caps_attrs[n] = &caps[n].attr.attr;
-	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || !read_all())
-		return refused("this processor, or a core of it, has none");
+	if (boot_cpu_data.x86_vendor != X86_VENDOR_INTEL || !pt_caps_read_all())
+		return pt_caps_refused("this processor, or a core of it, has none");
 	if (!pt_cap(PT_TOPA_OUTPUT))
-		return refused("it has no table of physical addresses (ToPA)");
+		return pt_caps_refused("it has no table of physical addresses (ToPA)");
 	return 0;
 }
 

@@ -28,18 +28,15 @@ struct field {
 
 #define ANY	(-1)
 
-static ssize_t field_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t pt_config_field_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	return sysfs_emit(page, "%s\n", container_of(attr, struct field, attr)->place);
 }
 
-#define FIELD_OF(_name, _place, _bits, _needs, _encodings)			\
-	{									\
-		.attr = __ATTR(_name, 0444, field_show, NULL),			\
-		.place = (_place),						\
-		.bits = (_bits),						\
-		.needs = (_needs),						\
-		.encodings = (_encodings),					\
+#define FIELD_OF(_name, _place, _bits, _needs, _encodings)                                  \
+	{                                                                                   \
+		.attr = __ATTR(_name, 0444, pt_config_field_show, NULL), .place = (_place), \
+		.bits = (_bits), .needs = (_needs), .encodings = (_encodings),              \
 	}
 
 static struct field fields[] = {
@@ -60,7 +57,7 @@ static struct field fields[] = {
 	FIELD_OF(notnt, "config:55", RTIT_CTL_NOTNT, PT_TNT_DISABLE, ANY),
 };
 
-static bool field_fits(const struct field *field, u64 config)
+static bool pt_config_field_fits(const struct field *field, u64 config)
 {
 	u64 encoding = (config & field->bits) >> __ffs64(field->bits);
 
@@ -77,7 +74,7 @@ int pt_config_check(const struct perf_event_attr *attr)
 	size_t n;
 
 	for (n = 0; n < ARRAY_SIZE(fields); n++) {
-		if (!field_fits(&fields[n], config))
+		if (!pt_config_field_fits(&fields[n], config))
 			return -EINVAL;
 		known |= fields[n].bits;
 	}
@@ -118,7 +115,7 @@ void pt_config_init(void)
 }
 
 /* A field that cannot be set is not shown. */
-static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int n)
+static umode_t pt_config_format_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
 	int needs = container_of(attr, struct field, attr.attr)->needs;
 
@@ -128,5 +125,5 @@ static umode_t format_visible(struct kobject *kobj, struct attribute *attr, int 
 const struct attribute_group pt_format_group = {
 	.name = "format",
 	.attrs = format_attrs,
-	.is_visible = format_visible,
+	.is_visible = pt_config_format_visible,
 };

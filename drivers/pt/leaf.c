@@ -12,7 +12,7 @@ static const u32 numbers[PT_NR_SUBLEAVES][PT_NR_REGISTERS] = {
 	[1][PT_EAX] = GENMASK(2, 0),	/* address ranges */
 };
 
-static u32 meet(u32 one, u32 other, u32 number)
+static u32 pt_leaf_common(u32 one, u32 other, u32 number)
 {
 	return min(one & number, other & number) | (one & other & ~number);
 }
@@ -23,9 +23,9 @@ void pt_leaf_meet(struct pt_leaf *common, const struct pt_leaf *other)
 
 	for (subleaf = 0; subleaf < PT_NR_SUBLEAVES; subleaf++)
 		for (reg = 0; reg < PT_NR_REGISTERS; reg++)
-			common->reg[subleaf][reg] = meet(common->reg[subleaf][reg],
-							 other->reg[subleaf][reg],
-							 numbers[subleaf][reg]);
+			common->reg[subleaf][reg] = pt_leaf_common(common->reg[subleaf][reg],
+								   other->reg[subleaf][reg],
+								   numbers[subleaf][reg]);
 }
 
 bool pt_leaf_covers(const struct pt_leaf *leaf, const struct pt_leaf *common)
@@ -36,7 +36,8 @@ bool pt_leaf_covers(const struct pt_leaf *leaf, const struct pt_leaf *common)
 		for (reg = 0; reg < PT_NR_REGISTERS; reg++) {
 			u32 needed = common->reg[subleaf][reg];
 
-			if (meet(needed, leaf->reg[subleaf][reg], numbers[subleaf][reg]) != needed)
+			if (pt_leaf_common(needed, leaf->reg[subleaf][reg],
+					   numbers[subleaf][reg]) != needed)
 				return false;
 		}
 	return true;

@@ -27,7 +27,7 @@
 #include "topa.h"
 #include "unit.h"
 
-static int first_handler(unsigned int type, struct pt_regs *regs)
+static int pt_nmi_first_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
@@ -51,7 +51,7 @@ static int first_handler(unsigned int type, struct pt_regs *regs)
  * That makes two that claim one NMI, so that the kernel takes the next one for another of the same
  * time: where it unmasks LVTPC before it looks at the status, there may be such.
  */
-static int second_handler(unsigned int type, struct pt_regs *regs)
+static int pt_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 {
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
@@ -61,8 +61,8 @@ static int second_handler(unsigned int type, struct pt_regs *regs)
 	return NMI_HANDLED;
 }
 
-static struct intel_nmi nmi = INTEL_NMI(first_handler, "auxpmu_pt_first",
-					second_handler, "auxpmu_pt");
+static struct intel_nmi nmi =
+	INTEL_NMI(pt_nmi_first_handler, "auxpmu_pt_first", pt_nmi_second_handler, "auxpmu_pt");
 
 int pt_nmi_register(bool rival)
 {

@@ -35,13 +35,13 @@ MODULE_PARM_DESC(name, "auxpmu_pt, or intel_pt where the kernel has no PMU of th
 
 static struct auxpmu *pmu;
 
-static int unit_init(struct auxpmu_session *session)
+static int pt_pmu_unit_init(struct auxpmu_session *session)
 {
 	per_cpu(pt_units, session->cpu).session = session;
 	return 0;
 }
 
-static int event_init(struct perf_event *event, struct auxpmu_event *aux)
+static int pt_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
 	int ret = pt_config_check(&event->attr);
 
@@ -56,7 +56,7 @@ static int event_init(struct perf_event *event, struct auxpmu_event *aux)
 	return 0;
 }
 
-static int buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
+static int pt_pmu_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
 {
 	/* One region in a table cannot be followed by another without an interrupt. */
 	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES) && buffer->overwrite && buffer->chunks.nr > 1)
@@ -65,24 +65,24 @@ static int buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
 	return buffer->private ? 0 : -ENOMEM;
 }
 
-static void buffer_fini(struct auxpmu_buffer *buffer)
+static void pt_pmu_buffer_fini(struct auxpmu_buffer *buffer)
 {
 	pt_topa_free(buffer->private);
 }
 
 /* A CPU that came while somebody else was faster is not ours, and one that can do less neither. */
-static int add(struct auxpmu_session *session)
+static int pt_pmu_add(struct auxpmu_session *session)
 {
 	return this_cpu_read(pt_units.claimed) ? 0 : -ENODEV;
 }
 
 static const struct auxpmu_ops ops = {
 	.version = AUXPMU_OPS_VERSION,
-	.unit_init = unit_init,
-	.event_init = event_init,
-	.buffer_init = buffer_init,
-	.buffer_fini = buffer_fini,
-	.add = add,
+	.unit_init = pt_pmu_unit_init,
+	.event_init = pt_pmu_event_init,
+	.buffer_init = pt_pmu_buffer_init,
+	.buffer_fini = pt_pmu_buffer_fini,
+	.add = pt_pmu_add,
 	.arm = pt_unit_arm,
 	.disarm = pt_unit_disarm,
 	.position = pt_unit_position,
@@ -140,7 +140,7 @@ static int __init pt_init(void)
 	pmu = auxpmu_register(&desc);
 	if (IS_ERR(pmu))
 		return PTR_ERR(pmu);
-	pt_vmx_watch(pmu);
+	pt_vmx_watch(pmu, pt_unit_vmx_ended);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ TRACE_EVENT(auxpmu_pt_fault,
 #endif /* AUXPMU_PT_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_PATH drivers/pt
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE pt_trace
 #include <trace/define_trace.h>

@@ -24,7 +24,7 @@
 #define TOPA_REGIONS		510u
 #define TOPA_NUMBER		(TOPA_REGIONS + 1)
 
-static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
+static u64 pt_topa_region_entry(const struct auxpmu_buffer *buffer, u32 region)
 {
 	struct auxpmu_chunk at = auxpmu_chunk_nth(&buffer->regions, region);
 	u64 run;
@@ -33,7 +33,7 @@ static u64 region_entry(const struct auxpmu_buffer *buffer, u32 region)
 	       (u64)(ilog2(at.length) - TOPA_ENTRY_SHIFT) << TOPA_SIZE_SHIFT;
 }
 
-static u64 *entry_of(const struct pt_topa *topa, u32 region)
+static u64 *pt_topa_entry_of(const struct pt_topa *topa, u32 region)
 {
 	if (topa->lap == 1)
 		return &topa->tables[0][region];
@@ -41,7 +41,7 @@ static u64 *entry_of(const struct pt_topa *topa, u32 region)
 }
 
 /* The region whose last byte is the one before @position. */
-static u32 region_before(const struct auxpmu_buffer *buffer, u64 position)
+static u32 pt_topa_region_before(const struct auxpmu_buffer *buffer, u64 position)
 {
 	return auxpmu_chunk_index(&buffer->regions, auxpmu_buffer_offset(buffer, position - 1));
 }
@@ -56,12 +56,12 @@ void pt_topa_free(struct pt_topa *topa)
 }
 
 /* Such hardware has one region in a table, of which the END entry has to name the table itself. */
-static void fill_single_entry(struct pt_topa *topa)
+static void pt_topa_fill_single_entry(struct pt_topa *topa)
 {
 	topa->tables[0][1] = virt_to_phys(topa->tables[0]) | TOPA_END;
 }
 
-static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
+static void pt_topa_fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
 {
 	u32 nr = buffer->regions.nr, n;
 
@@ -71,7 +71,7 @@ static void fill(struct pt_topa *topa, const struct auxpmu_buffer *buffer)
 		u32 region;
 
 		for (region = 0; region < end; region++)
-			topa->tables[n][region] = region_entry(buffer, first + region);
+			topa->tables[n][region] = pt_topa_region_entry(buffer, first + region);
 		topa->tables[n][end] = virt_to_phys(topa->tables[next]) | TOPA_END;
 		topa->tables[n][TOPA_NUMBER] = n;
 	}
@@ -100,9 +100,9 @@ struct pt_topa *pt_topa_make(const struct auxpmu_buffer *buffer)
 	if (lap == 1)
 		topa->loop = virt_to_phys(topa->tables[nr - 1]);
 	if (single_entry)
-		fill_single_entry(topa);
+		pt_topa_fill_single_entry(topa);
 	else
-		fill(topa, buffer);
+		pt_topa_fill(topa, buffer);
 	return topa;
 }
 
@@ -115,8 +115,8 @@ struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position,
 	u64 *table = topa->tables[0];
 
 	if (topa->single_entry) {
-		*table = region_entry(buffer, nr) | (!buffer->overwrite ? TOPA_INT | TOPA_STOP :
-						     first ? TOPA_INT : 0);
+		*table = pt_topa_region_entry(buffer, nr) |
+			 (!buffer->overwrite ? TOPA_INT | TOPA_STOP : first ? TOPA_INT : 0);
 		index = 0;
 	} else if (topa->nr_tables > 1) {
 		table = topa->tables[nr / TOPA_REGIONS + (first ? 0 : topa->nr_tables - topa->lap)];
@@ -131,13 +131,13 @@ struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position,
 }
 
 /* Where the region that ends at @position is named; NULL: it has no end. */
-static u64 *entry_before(const struct auxpmu_buffer *buffer, u64 position)
+static u64 *pt_topa_entry_before(const struct auxpmu_buffer *buffer, u64 position)
 {
 	return position == AUXPMU_NO_LIMIT ? NULL :
-	       entry_of(buffer->private, region_before(buffer, position));
+	       pt_topa_entry_of(buffer->private, pt_topa_region_before(buffer, position));
 }
 
-static void move_mark(u64 **marked, u64 *entry, u64 bits)
+static void pt_topa_move_mark(u64 **marked, u64 *entry, u64 bits)
 {
 	if (*marked)
 		**marked &= ~bits;
@@ -156,11 +156,11 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 		return;
 	topa->to = window->to;
 	topa->irq_at = window->irq;
-	stop = entry_before(buffer, window->to);
-	move_mark(&topa->irq, NULL, TOPA_INT);
-	move_mark(&topa->stop, stop, TOPA_STOP | TOPA_INT);
+	stop = pt_topa_entry_before(buffer, window->to);
+	pt_topa_move_mark(&topa->irq, NULL, TOPA_INT);
+	pt_topa_move_mark(&topa->stop, stop, TOPA_STOP | TOPA_INT);
 	if (window->irq != window->to)
-		move_mark(&topa->irq, entry_before(buffer, window->irq), TOPA_INT);
+		pt_topa_move_mark(&topa->irq, pt_topa_entry_before(buffer, window->irq), TOPA_INT);
 }
 
 /* More than a packet may have of zeros: PTW has eight. */

@@ -40,32 +40,32 @@ DEFINE_PER_CPU(struct pt_unit, pt_units);
 #define MASK_INDEX			GENMASK_ULL(31, 7)
 #define MASK_OFFSET_SHIFT		32
 
-static noinline int write_failed(struct pt_unit *unit, u32 msr, u64 value)
+static noinline int pt_unit_write_failed(struct pt_unit *unit, u32 msr, u64 value)
 {
 	unit->errors.fault++;
 	trace_auxpmu_pt_fault(msr, value);
 	return -EIO;
 }
 
-static __always_inline int write_msr(struct pt_unit *unit, u32 msr, u64 value)
+static __always_inline int pt_unit_write_msr(struct pt_unit *unit, u32 msr, u64 value)
 {
-	return likely(!wrmsrq_safe(msr, value)) ? 0 : write_failed(unit, msr, value);
+	return likely(!wrmsrq_safe(msr, value)) ? 0 : pt_unit_write_failed(unit, msr, value);
 }
 
 /* Writes of MSRs are slow: not what they hold already. */
-static int update_msr(struct pt_unit *unit, u32 msr, u64 *held, u64 value)
+static int pt_unit_update_msr(struct pt_unit *unit, u32 msr, u64 *held, u64 value)
 {
 	if (unit->known && *held == value)
 		return 0;
 	*held = value;
-	return write_msr(unit, msr, value);
+	return pt_unit_write_msr(unit, msr, value);
 }
 
 /*
  * To an address that can be written: programs run at canonical ones only, so that nothing is
  * filtered otherwise for it.
  */
-static u64 canonical(u64 address, bool upwards)
+static u64 pt_unit_canonical(u64 address, bool upwards)
 {
 	unsigned int shift = 64 - boot_cpu_data.x86_virt_bits;
 	u64 half = BIT_ULL(boot_cpu_data.x86_virt_bits - 1);
@@ -76,7 +76,7 @@ static u64 canonical(u64 address, bool upwards)
 }
 
 /* The event's address filters; where the registers are not known, all of them. */
-static noinline int set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
+static noinline int pt_unit_set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
 {
 	unsigned int nr = unit->known ? aux->nr_ranges : pt_nr_ranges(), n;
 	int ret = 0;
@@ -85,17 +85,17 @@ static noinline int set_ranges(struct pt_unit *unit, const struct auxpmu_event *
 		u64 first = unit->range[n][0], last = unit->range[n][1];
 
 		if (n < aux->nr_ranges) {
-			first = canonical(aux->ranges[n].first, true);
-			last = canonical(aux->ranges[n].last, false);
+			first = pt_unit_canonical(aux->ranges[n].first, true);
+			last = pt_unit_canonical(aux->ranges[n].last, false);
 		}
-		ret = update_msr(unit, MSR_RTIT_RANGE(n, 0), &unit->range[n][0], first) ?:
-		      update_msr(unit, MSR_RTIT_RANGE(n, 1), &unit->range[n][1], last);
+		ret = pt_unit_update_msr(unit, MSR_RTIT_RANGE(n, 0), &unit->range[n][0], first) ?:
+		      pt_unit_update_msr(unit, MSR_RTIT_RANGE(n, 1), &unit->range[n][1], last);
 	}
 	return ret;
 }
 
 /* IA32_RTIT_CTL as event_init() has made it, and the address filters of now. */
-static u64 event_ctl(const struct auxpmu_session *session)
+static u64 pt_unit_event_ctl(const struct auxpmu_session *session)
 {
 	const struct auxpmu_event *aux = auxpmu_session_event(session);
 	u64 ctl = (uintptr_t)aux->private | RTIT_CTL_TOPA;
@@ -107,21 +107,21 @@ static u64 event_ctl(const struct auxpmu_session *session)
 }
 
 /* In the first of the laps, after which an overwriting unit has filled the buffer? */
-static bool first_lap(const struct auxpmu_session *session)
+static bool pt_unit_first_lap(const struct auxpmu_session *session)
 {
 	return session->buffer->overwrite &&
 	       auxpmu_buffer_first_lap(session->buffer, session->window.from);
 }
 
 /* Where output begins, in tables or registers. */
-static struct pt_output place(struct pt_unit *unit, const struct auxpmu_session *session)
+static struct pt_output pt_unit_place(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	unit->from = auxpmu_buffer_offset(session->buffer, session->window.from);
 	return pt_topa_place(session->buffer, session->window.from, &unit->region);
 }
 
 /* The window goes on where the last one ended, inside a region: the registers are right. */
-static bool goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
+static bool pt_unit_goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	if (session->starting || !unit->known || unit->at.full ||
 	    unit->at.offset != auxpmu_buffer_offset(session->buffer, session->window.from))
@@ -135,83 +135,84 @@ static bool goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
  * An event is started.  What it traces goes on from what this unit wrote last only if that was for
  * such an event, at the place where this one begins; else decoders need a PSB to find their way in.
  */
-static void configure(struct pt_unit *unit, const struct auxpmu_session *session)
+static void pt_unit_configure(struct pt_unit *unit, const struct auxpmu_session *session)
 {
-	u64 ctl = event_ctl(session);
+	u64 ctl = pt_unit_event_ctl(session);
 
 	unit->cut |= !unit->known || unit->ctl != ctl ||
 		     (unit->status & (RTIT_STATUS_STOPPED | RTIT_STATUS_ERROR));
 	unit->ctl = ctl;
 }
 
-static int set_output(struct pt_unit *unit, const struct auxpmu_session *session)
+static int pt_unit_set_output(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	struct pt_output output;
 	u64 mask;
 
-	if (goes_on(unit, session))
+	if (pt_unit_goes_on(unit, session))
 		return 0;
-	output = place(unit, session);
+	output = pt_unit_place(unit, session);
 	mask = (u64)output.offset << MASK_OFFSET_SHIFT | (u64)output.index << MASK_INDEX_SHIFT |
 	       MASK_LOWEST;
 	if (session->starting)
 		unit->cut |= output.base != unit->output_base || mask != unit->output_mask;
-	return update_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, &unit->output_base, output.base) ?:
-	       update_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, &unit->output_mask, mask);
+	return pt_unit_update_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, &unit->output_base,
+				  output.base) ?:
+	       pt_unit_update_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, &unit->output_mask, mask);
 }
 
 /*
  * A PacketByteCnt of 0 has the trace begin with a PSB.  Otherwise Stopped is left as it is: if it
  * is set, the filters have stopped this event's trace.
  */
-static int clear_status(struct pt_unit *unit)
+static int pt_unit_clear_status(struct pt_unit *unit)
 {
 	if (!unit->cut)
 		return 0;
 	unit->cut = false;
 	unit->status = 0;
-	return write_msr(unit, MSR_IA32_RTIT_STATUS, 0);
+	return pt_unit_write_msr(unit, MSR_IA32_RTIT_STATUS, 0);
 }
 
-static int acknowledge(struct pt_unit *unit, u64 bits)
+static int pt_unit_acknowledge(struct pt_unit *unit, u64 bits)
 {
-	return write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, bits);
+	return pt_unit_write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, bits);
 }
 
 /*
  * With one region in a table, an interrupt is the only sign that the first lap has ended; one from
  * before, which nobody has acknowledged yet, must not be taken for it.
  */
-static int forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *window)
+static int pt_unit_forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *window)
 {
 	if (window->to != AUXPMU_NO_LIMIT || window->irq == AUXPMU_NO_LIMIT)
 		return 0;
-	return acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
+	return pt_unit_acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
 }
 
-static int switch_on(struct pt_unit *unit)
+static int pt_unit_switch_on(struct pt_unit *unit)
 {
 	int ret;
 
 	unit->interrupted = false;
 	WRITE_ONCE(unit->latched, false);
 	barrier();
-	/* It stays off until VMX operation ends, which is a gap: switch_off() finds it so. */
+	/* Off until VMX operation ends, which is a gap: pt_unit_switch_off() finds it so. */
 	if (pt_vmx_forbids())
 		return 0;
 	/* From here on an NMI may switch it off. */
 	WRITE_ONCE(unit->on, true);
 	barrier();
-	ret = write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl | RTIT_CTL_TRACEEN);
+	ret = pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl | RTIT_CTL_TRACEEN);
 	barrier();
 	if (ret)
 		WRITE_ONCE(unit->on, false);
 	else if (READ_ONCE(unit->latched))	/* before the write, and so in vain */
-		ret = write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+		ret = pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
 	return ret;
 }
 
-static void switch_off(struct pt_unit *unit)
+static void pt_unit_switch_off(struct pt_unit *unit)
 {
 	u64 ctl;
 
@@ -223,7 +224,7 @@ static void switch_off(struct pt_unit *unit)
 		unit->cut = true;
 		return;
 	}
-	write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+	pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
 }
 
 int pt_unit_arm(struct auxpmu_session *session)
@@ -235,18 +236,18 @@ int pt_unit_arm(struct auxpmu_session *session)
 	if (!unit->claimed)
 		return -ENODEV;
 	if (session->starting)
-		configure(unit, session);
+		pt_unit_configure(unit, session);
 	if (!unit->known || (session->starting && aux->nr_ranges))
-		ret = set_ranges(unit, aux);
-	ret = ret ?: set_output(unit, session);
+		ret = pt_unit_set_ranges(unit, aux);
+	ret = ret ?: pt_unit_set_output(unit, session);
 	pt_topa_mark(session->buffer, &session->window);
 	pt_topa_watch(session->buffer, &session->window, session->rules.early);
-	ret = ret ?: clear_status(unit);
-	ret = ret ?: forget_interrupt(unit, &session->window);
+	ret = ret ?: pt_unit_clear_status(unit);
+	ret = ret ?: pt_unit_forget_interrupt(unit, &session->window);
 	unit->known = !ret;
 	unit->ended = false;
 	unit->armed = !ret;
-	return ret ?: switch_on(unit);
+	return ret ?: pt_unit_switch_on(unit);
 }
 
 void pt_unit_disarm(struct auxpmu_session *session)
@@ -258,7 +259,7 @@ void pt_unit_disarm(struct auxpmu_session *session)
 	WRITE_ONCE(unit->on, false);
 	barrier();
 	if (!unit->latched)
-		switch_off(unit);
+		pt_unit_switch_off(unit);
 	/* With TraceEn clear all trace is on its way to memory; now it is there. */
 	wmb();
 }
@@ -266,15 +267,22 @@ void pt_unit_disarm(struct auxpmu_session *session)
 /* Off first: then nothing is left that could set the bit again. */
 void pt_unit_serve(struct pt_unit *unit)
 {
-	switch_off(unit);
+	pt_unit_switch_off(unit);
 	WRITE_ONCE(unit->latched, true);
-	acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
+	pt_unit_acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
 	unit->interrupted = true;
 	auxpmu_interrupt(unit->session->pmu);
 }
 
+void pt_unit_vmx_ended(struct auxpmu *pmu)
+{
+	/* As if it had interrupted: what has come is handed over, with PARTIAL, and it goes on. */
+	if (this_cpu_read(pt_units.armed))
+		auxpmu_interrupt(pmu);
+}
+
 /* Has the unit interrupted since it was armed, whoever knows of it yet? */
-static bool interrupted(const struct pt_unit *unit)
+static bool pt_unit_interrupted(const struct pt_unit *unit)
 {
 	return unit->interrupted || pt_unit_status();
 }
@@ -283,19 +291,20 @@ static bool interrupted(const struct pt_unit *unit)
  * What the offset does not tell: that output is in another region than it began in, so that it is
  * not where it began; and that the first lap has ended, or, where that interrupts, nearly.
  */
-static u64 least(const struct pt_unit *unit, const struct auxpmu_session *session)
+static u64 pt_unit_least(const struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_window *window = &session->window;
 
-	if (unit->at.lapped && first_lap(session))
+	if (unit->at.lapped && pt_unit_first_lap(session))
 		return auxpmu_buffer_rest(session->buffer, unit->from);
-	if (window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT && interrupted(unit))
+	if (window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT &&
+	    pt_unit_interrupted(unit))
 		return auxpmu_buffer_rest(session->buffer, unit->from) - session->rules.early;
 	return unit->at.region != unit->region;
 }
 
 /* How far output got since the window began, by the registers, which have been read. */
-static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
+static u64 pt_unit_reached(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct auxpmu_buffer *buffer = session->buffer;
 	struct pt_output output = {
@@ -305,10 +314,11 @@ static u64 reached(struct pt_unit *unit, const struct auxpmu_session *session)
 	};
 
 	unit->at = pt_topa_reached(buffer, output, unit->region);
-	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset, least(unit, session));
+	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset,
+				      pt_unit_least(unit, session));
 }
 
-static void read_output(struct pt_unit *unit, const struct auxpmu_session *session)
+static void pt_unit_read_output(struct pt_unit *unit, const struct auxpmu_session *session)
 {
 	const struct pt_topa *topa = session->buffer->private;
 
@@ -318,7 +328,7 @@ static void read_output(struct pt_unit *unit, const struct auxpmu_session *sessi
 }
 
 /* Is trace missing? */
-static bool judge_status(struct pt_unit *unit)
+static bool pt_unit_judge_status(struct pt_unit *unit)
 {
 	u64 status = unit->status;
 
@@ -341,9 +351,9 @@ void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *po
 	struct pt_unit *unit = this_cpu_ptr(&pt_units);
 
 	rdmsrq(MSR_IA32_RTIT_STATUS, unit->status);
-	read_output(unit, session);
-	position->bytes = reached(unit, session);
-	position->gap = judge_status(unit) || unit->ended;
+	pt_unit_read_output(unit, session);
+	position->bytes = pt_unit_reached(unit, session);
+	position->gap = pt_unit_judge_status(unit) || unit->ended;
 	WRITE_ONCE(unit->unread, false);
 }
 
@@ -365,7 +375,7 @@ void pt_unit_kill(void)
 }
 
 /* Of a CPU that was off when the module was loaded, and is of another type than the others. */
-static bool is_lesser(struct pt_unit *unit)
+static bool pt_unit_is_lesser(struct pt_unit *unit)
 {
 	bool lesser = !pt_caps_here();
 
@@ -382,7 +392,7 @@ int pt_unit_take(const char **why)
 	struct pt_registers *saved = &unit->saved;
 	unsigned int n;
 
-	if (is_lesser(unit))
+	if (pt_unit_is_lesser(unit))
 		return 0;
 	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &saved->ctl))
 		return -ENODEV;
@@ -415,15 +425,15 @@ void pt_unit_give(void)
 	unit->claimed = false;
 	/* No other register can be written while TraceEn is set; in VMX operation it is clear. */
 	if (!pt_vmx_forbids())
-		write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
-	write_msr(unit, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
-	write_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, saved->output_base);
-	write_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, saved->output_mask);
+		pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
+	pt_unit_write_msr(unit, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
+	pt_unit_write_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, saved->output_base);
+	pt_unit_write_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, saved->output_mask);
 	if (pt_cap(PT_CR3_FILTERING))
-		write_msr(unit, MSR_IA32_RTIT_CR3_MATCH, saved->cr3_match);
+		pt_unit_write_msr(unit, MSR_IA32_RTIT_CR3_MATCH, saved->cr3_match);
 	for (n = 0; n < pt_nr_ranges(); n++) {
-		write_msr(unit, MSR_RTIT_RANGE(n, 0), saved->range[n][0]);
-		write_msr(unit, MSR_RTIT_RANGE(n, 1), saved->range[n][1]);
+		pt_unit_write_msr(unit, MSR_RTIT_RANGE(n, 0), saved->range[n][0]);
+		pt_unit_write_msr(unit, MSR_RTIT_RANGE(n, 1), saved->range[n][1]);
 	}
 }
 

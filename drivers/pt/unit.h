@@ -115,6 +115,9 @@ static inline bool pt_unit_status(void)
  */
 void pt_unit_serve(struct pt_unit *unit);
 
+/* VMX operation has ended on this CPU, during which no unit may be on.  IRQs off. */
+void pt_unit_vmx_ended(struct auxpmu *pmu);
+
 /*
  * The claim: saves the registers, which takes that the unit traces for nobody; puts them back, with
  * TraceEn clear; switches it off for good.  A unit that can do less than the others is not taken:

@@ -13,7 +13,6 @@
 
 #include "auxpmu.h"
 #include "compat.h"
-#include "unit.h"
 #include "vmx.h"
 
 #define VMX_MISC_PT	BIT_ULL(14)
@@ -21,25 +20,24 @@
 bool pt_vmx_ends_traces;
 
 static struct auxpmu *watched;
+static void (*watcher)(struct auxpmu *pmu);
 
 /* Of the CPU it is called on: before VMXON with 1, after VMXOFF with 0. */
-static int vmx_changes(struct kprobe *self, struct pt_regs *regs)
+static int pt_vmx_changes(struct kprobe *self, struct pt_regs *regs)
 {
 	unsigned long flags;
 
 	if ((int)regs_get_kernel_argument(regs, 0))
 		return 0;
 	local_irq_save(flags);
-	/* As if it had interrupted: what has come is handed over, with PARTIAL, and it goes on. */
-	if (this_cpu_read(pt_units.armed))
-		auxpmu_interrupt(watched);
+	watcher(watched);
 	local_irq_restore(flags);
 	return 0;
 }
 
 static struct kprobe probe = {
 	.symbol_name = "intel_pt_handle_vmx",
-	.pre_handler = vmx_changes,
+	.pre_handler = pt_vmx_changes,
 };
 
 void pt_vmx_init(void)
@@ -50,13 +48,14 @@ void pt_vmx_init(void)
 			     (rdmsrq_safe(MSR_IA32_VMX_MISC, &misc) || !(misc & VMX_MISC_PT));
 }
 
-void pt_vmx_watch(struct auxpmu *pmu)
+void pt_vmx_watch(struct auxpmu *pmu, void (*ended)(struct auxpmu *pmu))
 {
 	int ret;
 
 	if (!pt_vmx_ends_traces)
 		return;
 	watched = pmu;
+	watcher = ended;
 	ret = register_kprobe(&probe);
 	if (!ret)
 		return;

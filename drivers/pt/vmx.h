@@ -30,8 +30,8 @@ static inline bool pt_vmx_forbids(void)
 /* What this processor does; before units are used. */
 void pt_vmx_init(void);
 
-/* Units of @pmu are switched on again when VMX operation ends.  May sleep. */
-void pt_vmx_watch(struct auxpmu *pmu);
+/* @ended is called when VMX operation has ended, on that CPU, IRQs off.  May sleep. */
+void pt_vmx_watch(struct auxpmu *pmu, void (*ended)(struct auxpmu *pmu));
 void pt_vmx_forget(void);
 
 #endif /* AUXPMU_PT_VMX_H */

@@ -14,7 +14,7 @@
 
 extern "C" {
 #include "chunks.h"
-#include "state.h"
+#include "core/state.h"
 #include "window.h"
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The contract of module/state.h, by model checking: every interleaving of an owner, of NMIs that interrupt it and each
+// The contract of module/core/state.h, by model checking: every interleaving of an owner, of NMIs that interrupt it and each
 // other, and of every way an action may go. The model does the actions; only the decisions are those of the code under test.
 //
 // All this happens on one CPU, so an NMI runs to its end before what it interrupted goes on. Hence a cmpxchg loop is one

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX buffers: what the core's setup_aux() gave, described once for every backend.
+ *
+ * A buffer lives from the first mmap of the AUX area to the last munmap, which may come long after
+ * the event is gone, so it holds its own references on the modules. Called by the core in process
+ * context; only auxpmu_buffer_find(), auxpmu_buffer_rules() and auxpmu_buffer_free() are for any.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/irq_work.h>
+#include <linux/irqflags.h>
+#include <linux/mm.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "core/buffer.h"
+#include "core/claim.h"
+#include "inject/fault.h"
+#include "internal.h"
+
+/* Every live buffer of every PMU, by the ring it hangs on. */
+static DEFINE_HASHTABLE(buffers, 8);
+static DEFINE_SPINLOCK(buffers_lock);
+static u64 buffers_made;
+
+struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event)
+{
+	const struct perf_event *mapped = event->parent ?: event;
+	const void *rb = READ_ONCE(mapped->rb);
+	struct auxpmu_buffer *buffer;
+
+	if (!rb)
+		return NULL;
+	hash_for_each_possible_rcu(buffers, buffer, node, (unsigned long)rb)
+		if (READ_ONCE(buffer->rb) == rb)
+			return buffer;
+	return NULL;
+}
+
+static bool buffer_pages_suit(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
+{
+	const struct auxpmu_chunks *chunks = &buffer->chunks;
+	u64 smallest = (u64)PAGE_SIZE << chunks->order;
+
+	if (smallest < buffer->pmu->desc->limits.min_block)
+		return false;
+	if (needs->fallback)
+		return true;
+	if (needs->pages == AUXPMU_PAGES_HALF)
+		return smallest >= auxpmu_chunks_bytes(chunks) / 2;
+	return needs->pages != AUXPMU_PAGES_WHOLE || chunks->nr == 1;
+}
+
+/* Bytes of the regions of a unit that stops and interrupts at their ends only. */
+static u64 buffer_granule(const struct auxpmu_buffer *buffer)
+{
+	return buffer->pmu->desc->limits.granule ?: max_t(u64, PAGE_SIZE, buffer->size / 16);
+}
+
+static void buffer_make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
+			      struct auxpmu_window_rules *rules)
+{
+	*rules = needs->rules;
+	/* One that overwrites neither stops nor waits for anybody. */
+	if (needs->regions && !buffer->overwrite)
+		rules->granule = buffer_granule(buffer);
+	if (buffer->pmu->ops->suit)
+		buffer->pmu->ops->suit(buffer, rules);
+}
+
+bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_event *aux,
+			 struct auxpmu_window_rules *rules)
+{
+	const struct auxpmu_needs *needs = &aux->needs;
+
+	/* All was checked when it was made. */
+	if (aux->serial == buffer->serial) {
+		*rules = buffer->rules;
+		return true;
+	}
+	buffer_make_rules(buffer, needs, rules);
+	return buffer_pages_suit(buffer, needs) && (buffer->base || !needs->map) &&
+	       (buffer->regions.nr || !needs->regions) &&
+	       !auxpmu_window_rules_valid(rules, &buffer->chunks);
+}
+
+void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length)
+{
+	u64 offset = auxpmu_buffer_offset(buffer, position);
+
+	*length = auxpmu_chunk_end(&buffer->chunks, offset) - offset;
+	return buffer->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
+
+/* What the blocks of a buffer are asked of, the largest order the unit takes, the fault "mixed". */
+struct blocks {
+	void **pages;
+	unsigned int cap;
+	bool mixed;
+};
+
+/* rb_alloc_aux() notes the order of a large block on its first page. */
+static unsigned int buffer_block_order(const struct blocks *blocks, u32 page)
+{
+	struct page *p = virt_to_page(blocks->pages[page]);
+
+	return PagePrivate(p) ? page_private(p) : 0;
+}
+
+/* Pages in front of @page in a block of @order: its frame number tells where that begins. */
+static u32 buffer_before_in_block(const struct blocks *blocks, u32 page, unsigned int order)
+{
+	return page_to_pfn(virt_to_page(blocks->pages[page])) & ((1u << order) - 1);
+}
+
+/* Does @page lie in a block of @order? */
+static bool buffer_in_block(const struct blocks *blocks, u32 page, unsigned int order)
+{
+	u32 before = buffer_before_in_block(blocks, page, order);
+
+	return before <= page && buffer_block_order(blocks, page - before) == order &&
+	       blocks->pages[page - before] + ((size_t)before << PAGE_SHIFT) == blocks->pages[page];
+}
+
+/* The order of the piece at @page, if a block is a half, a quarter, and so on to single pages. */
+static unsigned int buffer_mixed_order(const struct blocks *blocks, u32 page)
+{
+	unsigned int order;
+	u32 rest;
+
+	for (order = AUXPMU_LARGEST_ORDER; order; order--) {
+		if (!buffer_in_block(blocks, page, order))
+			continue;
+		rest = (1u << order) - buffer_before_in_block(blocks, page, order);
+		return rest == 1 ? 0 : min_t(unsigned int, ilog2(rest) - 1, blocks->cap);
+	}
+	return 0;
+}
+
+/* The order of the piece that begins at @page, when blocks above the cap count as several. */
+static unsigned int buffer_piece_order(const void *ctx, u32 page)
+{
+	const struct blocks *blocks = ctx;
+	unsigned int order = buffer_block_order(blocks, page);
+
+	if (blocks->mixed)
+		return buffer_mixed_order(blocks, page);
+	for (; order <= AUXPMU_LARGEST_ORDER; order++)
+		if (order >= blocks->cap && buffer_in_block(blocks, page, order))
+			return blocks->cap;
+	return min(buffer_block_order(blocks, page), blocks->cap);
+}
+
+static unsigned int buffer_largest_order(const struct auxpmu_buffer *buffer, enum auxpmu_pages wish)
+{
+	if (wish == AUXPMU_PAGES_ANY || auxpmu_fault(buffer->pmu, AUXPMU_FAULT_ORDERS))
+		return 0;
+	return auxpmu_largest_order(buffer->pmu);
+}
+
+/* Map @nr_pages pages, of which @order says how they lie together. */
+static int buffer_map_pages(struct auxpmu_chunks *chunks, u32 nr_pages, auxpmu_order_fn order,
+			    const void *ctx)
+{
+	bool alike;
+	u32 *first;
+	int ret;
+
+	chunks->nr_pages = nr_pages;
+	chunks->page_shift = PAGE_SHIFT;
+	ret = auxpmu_chunks_scan(chunks, order, ctx, &alike);
+	if (ret || alike)
+		return ret;
+
+	first = kvmalloc_array(chunks->nr, sizeof(*first), GFP_KERNEL);
+	if (!first)
+		return -ENOMEM;
+	auxpmu_chunks_fill(chunks, first, order, ctx);
+	return 0;
+}
+
+/* For who asks later, and may not walk so many chunks under a lock. */
+static void buffer_count_orders(struct auxpmu_buffer *buffer)
+{
+	u32 n;
+
+	if (!buffer->chunks.first) {
+		buffer->nr_of_order[buffer->chunks.order] = buffer->chunks.nr;
+		return;
+	}
+	for (n = 0; n < buffer->chunks.nr; n++)
+		buffer->nr_of_order[get_order(auxpmu_chunk_nth(&buffer->chunks, n).length)]++;
+}
+
+static int buffer_map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
+{
+	struct blocks blocks = {
+		.pages = buffer->pages,
+		.cap = buffer_largest_order(buffer, wish),
+		.mixed = auxpmu_fault(buffer->pmu, AUXPMU_FAULT_MIXED),
+	};
+	int ret = buffer_map_pages(&buffer->chunks, nr_pages, buffer_piece_order, &blocks);
+
+	if (!ret)
+		buffer_count_orders(buffer);
+	return ret;
+}
+
+/* The order of the region that begins at @page. */
+static unsigned int buffer_region_order(const void *ctx, u32 page)
+{
+	const struct auxpmu_buffer *buffer = ctx;
+	struct auxpmu_chunk chunk = auxpmu_chunk_at(&buffer->chunks, (u64)page << PAGE_SHIFT);
+
+	return ilog2(buffer->overwrite ? chunk.length : min(chunk.length, buffer_granule(buffer))) -
+	       PAGE_SHIFT;
+}
+
+static int buffer_map_regions(struct auxpmu_buffer *buffer)
+{
+	return buffer_map_pages(&buffer->regions, buffer->chunks.nr_pages, buffer_region_order,
+				buffer);
+}
+
+static int buffer_map_memory(struct auxpmu_buffer *buffer)
+{
+	u32 nr = buffer->chunks.nr_pages;
+	struct page **pages;
+	u32 n;
+
+	pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	for (n = 0; n < nr; n++)
+		pages[n] = virt_to_page(buffer->pages[n]);
+	buffer->base = vmap(pages, nr, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	return buffer->base ? 0 : -ENOMEM;
+}
+
+/* Is the buffer one the hardware can use at all? */
+static int buffer_check_limits(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer)
+{
+	const struct auxpmu_limits *limits = &pmu->desc->limits;
+
+	if (buffer->overwrite && limits->no_overwrite) {
+		auxpmu_notice(pmu,
+			      "AUX buffer refused: the unit cannot overwrite; map it writable");
+		return -EOPNOTSUPP;
+	}
+	if (buffer->size < limits->min_buffer ||
+	    (limits->max_buffer && buffer->size > limits->max_buffer)) {
+		auxpmu_notice(pmu,
+			      "AUX buffer of %llu KiB refused: the unit takes %llu to %llu (0: any) KiB",
+			      buffer->size >> 10, limits->min_buffer >> 10,
+			      limits->max_buffer >> 10);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static u64 buffer_block_wanted(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
+{
+	u64 block = buffer->pmu->desc->limits.min_block;
+
+	if (needs->pages == AUXPMU_PAGES_WHOLE)
+		block = max(block, buffer->size);
+	if (needs->pages == AUXPMU_PAGES_HALF)
+		block = max(block, buffer->size / 2);
+	return block;
+}
+
+/* Are the pages what @needs demands?  If not, say what was wanted, what was had, and what helps. */
+static int buffer_check_pages(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer,
+			      const struct auxpmu_needs *needs)
+{
+	u64 block = buffer_block_wanted(buffer, needs);
+
+	if (buffer_pages_suit(buffer, needs))
+		return 0;
+	auxpmu_notice(pmu, "AUX buffer of %llu KiB refused: it has to be of blocks of %llu KiB (order %d), the allocator gave blocks down to order %u; use a smaller buffer, compact memory%s",
+		      buffer->size >> 10, block >> 10, get_order(block), buffer->chunks.order,
+		      block == buffer->size && !buffer->overwrite ?
+		      ", or set aux_watermark to the size of the buffer" : "");
+	return -ENOMEM;
+}
+
+static int buffer_set_rules(const struct auxpmu *pmu, struct auxpmu_buffer *buffer,
+			    const struct auxpmu_needs *needs)
+{
+	const struct auxpmu_window_rules *rules = &buffer->rules;
+	const char *wrong;
+
+	buffer_make_rules(buffer, needs, &buffer->rules);
+	wrong = auxpmu_window_rules_valid(rules, &buffer->chunks);
+	if (!wrong)
+		return 0;
+	auxpmu_notice(pmu,
+		      "AUX buffer of %llu KiB refused: %s (unit %u, spare %u bytes); use a larger one",
+		      buffer->size >> 10, wrong, rules->unit, rules->spare);
+	return -EINVAL;
+}
+
+static void buffer_undo(struct auxpmu_buffer *buffer)
+{
+	vunmap(buffer->base);
+	kvfree(buffer->regions.first);
+	kvfree(buffer->chunks.first);
+}
+
+static int buffer_make(struct auxpmu_buffer *buffer, struct perf_event *event, int nr_pages)
+{
+	const struct auxpmu_needs *needs = &auxpmu_event(event)->needs;
+	const struct auxpmu *pmu = buffer->pmu;
+	int ret;
+
+	ret = buffer_check_limits(pmu, buffer);
+	if (!ret)
+		ret = buffer_map_chunks(buffer, nr_pages, needs->pages);
+	if (!ret)
+		ret = buffer_check_pages(pmu, buffer, needs);
+	if (!ret)
+		ret = buffer_set_rules(pmu, buffer, needs);
+	if (!ret && needs->regions)
+		ret = buffer_map_regions(buffer);
+	if (!ret && needs->map)
+		ret = buffer_map_memory(buffer);
+	if (!ret && pmu->ops->buffer_init) {
+		ret = pmu->ops->buffer_init(buffer, event);
+		if (ret)
+			auxpmu_notice(pmu, "AUX buffer of %llu KiB refused by the backend: error %d",
+				      buffer->size >> 10, ret);
+	}
+	if (ret)
+		buffer_undo(buffer);
+	return ret;
+}
+
+void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
+	struct auxpmu *pmu = auxpmu_of(event);
+	struct auxpmu_buffer *buffer;
+
+	if (auxpmu_mapped_by_redirection(event)) {
+		auxpmu_notice(pmu, "AUX buffer refused: the event writes into another event's ring; map the area by that event");
+		return NULL;
+	}
+	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
+	if (!auxpmu_get(pmu))
+		return NULL;
+	buffer = auxpmu_fault(pmu, AUXPMU_FAULT_SETUP) ?
+		 NULL : kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
+	if (!buffer)
+		goto put;
+	buffer->pmu = pmu;
+	buffer->pages = pages;
+	buffer->size = (u64)nr_pages << PAGE_SHIFT;
+	buffer->overwrite = overwrite;
+	buffer->rb = READ_ONCE(event->rb);
+	if (buffer_make(buffer, event, nr_pages)) {
+		kfree(buffer);
+		goto put;
+	}
+	buffer->serial = auxpmu_event(event)->serial;
+
+	/* The event that is being mapped pins all three; from now on the buffer does, too. */
+	auxpmu_claim_keep(pmu);
+	__module_get(THIS_MODULE);
+	__module_get(pmu->owner);
+
+	spin_lock(&buffers_lock);
+	buffer->id = ++buffers_made;
+	hash_add_rcu(buffers, &buffer->node, (unsigned long)buffer->rb);
+	spin_unlock(&buffers_lock);
+	return buffer;
+
+put:
+	auxpmu_put(pmu);
+	return NULL;
+}
+
+static void buffer_release(struct auxpmu_buffer *buffer)
+{
+	struct auxpmu *pmu = buffer->pmu;
+	struct module *owner = pmu->owner;
+
+	spin_lock(&buffers_lock);
+	hash_del_rcu(&buffer->node);
+	spin_unlock(&buffers_lock);
+
+	if (pmu->ops->buffer_fini)
+		pmu->ops->buffer_fini(buffer);
+	buffer_undo(buffer);
+	kfree_rcu(buffer, rcu);
+
+	/*
+	 * From here on the PMU and the modules may go; whoever unregisters waits until nobody is
+	 * left in this function.
+	 */
+	auxpmu_claim_put(pmu);
+	auxpmu_put(pmu);
+	module_put(owner);
+	module_put(THIS_MODULE);
+}
+
+static void buffer_release_work(struct work_struct *work)
+{
+	struct auxpmu_buffer *buffer = container_of(work, struct auxpmu_buffer, release);
+
+	/* With PREEMPT_RT it may not have returned yet, and the core still looks at it then. */
+	irq_work_sync(&buffer->leave);
+	buffer_release(buffer);
+}
+
+static void buffer_leave(struct irq_work *work)
+{
+	schedule_work(&container_of(work, struct auxpmu_buffer, leave)->release);
+}
+
+/*
+ * The last munmap frees a buffer, and the core has stopped who writes into it by then.  It does not
+ * find inherited events whose parent was redirected meanwhile (perf_mmap_close() compares rings of
+ * parents, 6.1 to 7.3): they drop the last reference when their transaction ends, in an interrupt
+ * or NMI.
+ */
+void auxpmu_buffer_free(void *aux)
+{
+	struct auxpmu_buffer *buffer = aux;
+
+	if (in_task() && !irqs_disabled()) {
+		buffer_release(buffer);
+		return;
+	}
+	/* Nobody finds it any more; and the core frees pages and array when this returns. */
+	WRITE_ONCE(buffer->rb, NULL);
+	buffer->pages = NULL;
+	INIT_WORK(&buffer->release, buffer_release_work);
+	init_irq_work(&buffer->leave, buffer_leave);
+	irq_work_queue(&buffer->leave);
+}
+
+static void buffer_show_orders(struct seq_file *seq, const struct auxpmu_buffer *buffer)
+{
+	const char *comma = "";
+	unsigned int order;
+
+	for (order = 0; order < ARRAY_SIZE(buffer->nr_of_order); order++) {
+		if (!buffer->nr_of_order[order])
+			continue;
+		seq_printf(seq, "%s%u:%u", comma, order, buffer->nr_of_order[order]);
+		comma = ",";
+	}
+}
+
+void auxpmu_buffers_show(struct seq_file *seq, const struct auxpmu *pmu)
+{
+	struct auxpmu_buffer *buffer;
+	int bucket;
+
+	spin_lock(&buffers_lock);
+	hash_for_each(buffers, bucket, buffer, node) {
+		if (buffer->pmu != pmu)
+			continue;
+		seq_printf(seq, "bytes=%llu mode=%s chunks=%u orders=", buffer->size,
+			   buffer->overwrite ? "overwrite" : "full", buffer->chunks.nr);
+		buffer_show_orders(seq, buffer);
+		seq_putc(seq, '\n');
+	}
+	spin_unlock(&buffers_lock);
+}

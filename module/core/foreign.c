@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The other PMUs of the machine, as the bus of their sysfs devices shows them: the core keeps its
+ * list to itself.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/device.h>
+#include <linux/errno.h>
+#include <linux/kobject.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "core/buffer.h"
+#include "core/claim.h"
+#include "core/foreign.h"
+#include "internal.h"
+
+/* Can the PMU of @dev be handed AUX buffers of ours?  Not the one that is held, of type *@held. */
+static int foreign_is_foreign(struct device *dev, void *held)
+{
+	struct pmu *pmu = dev_get_drvdata(dev);
+	typeof(pmu->setup_aux) setup_aux = NULL;
+	typeof(pmu->type) type = 0;
+
+	/*
+	 * The device is held, the PMU is not: its module may be freeing it right now, and then it
+	 * does not matter what is read, as long as reading does not fault.
+	 */
+	if (!pmu || get_kernel_nofault(setup_aux, &pmu->setup_aux) ||
+	    get_kernel_nofault(type, &pmu->type))
+		return 0;
+	return setup_aux && setup_aux != auxpmu_buffer_setup && type != *(const u32 *)held;
+}
+
+bool auxpmu_peers_foreign(const struct auxpmu *pmu)
+{
+	const struct device *dev = pmu->pmu.dev;
+	u32 held = auxpmu_claim_rival(pmu);
+
+	return dev && bus_for_each_dev(dev->bus, NULL, &held, foreign_is_foreign);
+}
+
+int auxpmu_peers_permit(struct perf_event *event)
+{
+	const struct auxpmu *pmu = auxpmu_of(event);
+
+	if (perfmon_capable() || !auxpmu_peers_foreign(pmu))
+		return 0;
+	auxpmu_notice(pmu,
+		      "event refused: beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON");
+	return -EACCES;
+}
+
+/* The set of /sys/devices, where PMUs live; it is there as long as the kernel. */
+static struct kset *devices;
+
+void auxpmu_peers_note(const struct auxpmu *pmu)
+{
+	if (pmu->pmu.dev)
+		WRITE_ONCE(devices, pmu->pmu.dev->kobj.kset);
+}
+
+/*
+ * Beside PMUs there are all devices that have no parent and a few folders that are no devices.  A
+ * device deeper down would not collide; refusing its name, too, is no loss.
+ */
+bool auxpmu_peers_named(const char *name)
+{
+	static const char *const folders[] = { "system", "virtual" };
+	struct kset *all = READ_ONCE(devices);
+	struct kobject *found;
+
+	if (match_string(folders, ARRAY_SIZE(folders), name) >= 0)
+		return true;
+	found = all ? kset_find_obj(all, name) : NULL;
+	kobject_put(found);
+	return found;
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * paranoid=1, see paranoid.h: the operations of a backend, each looked at before and behind.
+ *
+ * What is seen is counted and told (complaint.c); where trace is in doubt the record says PARTIAL,
+ * by way of the position's gap. Each operation runs in the context of the one it stands for, NMI
+ * included; what is remembered from arm to position belongs to the session's owner.
+ */
+#include <linux/compiler.h>
+#include <linux/delay.h>
+#include <linux/hardirq.h>
+#include <linux/kernel.h>
+#include <linux/lockdep.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "core/paranoid.h"
+
+static bool paranoid;
+module_param(paranoid, bool, 0644);
+MODULE_PARM_DESC(paranoid, "check what backends do that register from now on (default 0)");
+
+DEFINE_STATIC_KEY_FALSE(auxpmu_paranoid);
+
+/* Bytes behind a window that are compared. */
+#define BEHIND		256
+
+/* Bytes before and behind the memory of a unit; what follows is aligned as any backend may want. */
+#define FENCE		256
+#define FENCE_BYTE	0x5a
+
+/* In microseconds: what a unit that was not stopped takes to move on. */
+#define MOMENT		10
+
+/*
+ * Windows in a row that end beyond their interrupt without one. A unit may get there just before it
+ * is stopped for another reason, with IRQs off; hardly three times, with no other between.
+ */
+#define UNHEARD		3
+
+/* Of one CPU, from arm to position. */
+struct paranoid_unit {
+	u64 interrupts;		/* counted when it was armed */
+	unsigned int unheard;
+	u64 behind;		/* the position of the bytes below */
+	u64 length;
+	u8 bytes[BEHIND];
+};
+
+struct auxpmu_paranoid {
+	struct auxpmu_ops ops;
+	struct paranoid_unit __percpu *units;
+};
+
+static const struct auxpmu_ops *paranoid_real(const struct auxpmu *pmu)
+{
+	return pmu->desc->ops;
+}
+
+/* Context. */
+
+struct context {
+	int preempt;
+	bool irqs_off;
+};
+
+static struct context paranoid_context_now(void)
+{
+	return (struct context){ .preempt = preempt_count(), .irqs_off = irqs_disabled() };
+}
+
+/* An operation that may sleep is about to be called. */
+static struct context paranoid_enter_sleepable(void)
+{
+	might_sleep();
+	return paranoid_context_now();
+}
+
+/* The same of one that is called with IRQs off, or in NMI, and may not. */
+static struct context paranoid_enter(void)
+{
+	if (!in_nmi())
+		lockdep_assert_irqs_disabled();
+	return paranoid_context_now();
+}
+
+/* @op is to leave IRQs and preemption as they were; if not, they are put right, and all goes on. */
+static void paranoid_leave(struct auxpmu *pmu, const char *op, struct context before)
+{
+	struct context after = paranoid_context_now();
+
+	if (after.irqs_off != before.irqs_off) {
+		auxpmu_complain(pmu, AUXPMU_IRQS_CHANGED, op, before.irqs_off, after.irqs_off);
+		if (before.irqs_off)
+			local_irq_disable();
+		else
+			local_irq_enable();
+	}
+	if (after.preempt != before.preempt) {
+		preempt_count_set(before.preempt);
+		auxpmu_complain(pmu, AUXPMU_PREEMPT_CHANGED, op, before.preempt, after.preempt);
+	}
+}
+
+/*
+ * The memory of a unit. A page without access behind it would show the first byte that is wrong, by
+ * killing the machine if that is in NMI; a fence shows it when the unit is disarmed, and all goes
+ * on.
+ */
+
+void *auxpmu_unit_alloc(const struct auxpmu *pmu, int cpu)
+{
+	size_t size = pmu->desc->unit_size;
+	u8 *memory;
+
+	if (!pmu->paranoid)
+		return size ? kzalloc_node(size, GFP_KERNEL, cpu_to_node(cpu)) : NULL;
+	memory = kzalloc_node(FENCE + size + FENCE, GFP_KERNEL, cpu_to_node(cpu));
+	if (!memory)
+		return NULL;
+	memset(memory, FENCE_BYTE, FENCE);
+	memset(memory + FENCE + size, FENCE_BYTE, FENCE);
+	return memory + FENCE;
+}
+
+/* Look at the fence at @fence, which is @at bytes from the unit's memory, and put it right. */
+static void paranoid_check_fence(struct auxpmu *pmu, const char *op, u8 *fence, s64 at)
+{
+	const u8 *wrong = memchr_inv(fence, FENCE_BYTE, FENCE);
+
+	if (!wrong)
+		return;
+	auxpmu_complain(pmu, AUXPMU_FENCE, op, at + (wrong - fence), pmu->desc->unit_size);
+	memset(fence, FENCE_BYTE, FENCE);
+}
+
+static void paranoid_check_fences(const struct auxpmu_session *session, const char *op)
+{
+	size_t size = session->pmu->desc->unit_size;
+	u8 *unit = session->unit;
+
+	paranoid_check_fence(session->pmu, op, unit - FENCE, -FENCE);
+	paranoid_check_fence(session->pmu, op, unit + size, size);
+}
+
+void auxpmu_unit_free(struct auxpmu_session *session)
+{
+	if (!session->unit)
+		return;
+	if (!session->pmu->paranoid) {
+		kfree(session->unit);
+		return;
+	}
+	paranoid_check_fences(session, "unit_exit");
+	kfree(session->unit - FENCE);
+}
+
+/* What lies behind a window. */
+
+/* Does the memory at @position follow that of the byte before?  By chance, where a chunk ends. */
+static bool paranoid_lies_together(const struct auxpmu_buffer *buffer, u64 position)
+{
+	u64 run;
+
+	return auxpmu_buffer_run(buffer, position - 1, &run) + 1 ==
+	       auxpmu_buffer_run(buffer, position, &run);
+}
+
+/*
+ * How many bytes behind the window, from @behind on, can be looked at: those that lie together, and
+ * where the unit would write them. A unit that was given an address and not a descriptor goes on
+ * behind the chunk, where memory may be anybody's.
+ */
+static u64 paranoid_bytes_behind(const struct auxpmu_session *session, u64 behind)
+{
+	const struct auxpmu_needs *needs = &auxpmu_session_event(session)->needs;
+	const struct auxpmu_window *window = &session->window;
+	u64 run, written = behind - window->from;
+
+	if (needs->output == AUXPMU_COPY || window->to == AUXPMU_NO_LIMIT)
+		return 0;
+	if (session->rules.contiguous && !needs->map &&
+	    !paranoid_lies_together(session->buffer, behind))
+		return 0;
+	/* A lap on, the window's own bytes begin. */
+	if (written >= session->buffer->size)
+		return 0;
+	auxpmu_buffer_run(session->buffer, behind, &run);
+	return min3(run, session->buffer->size - written, (u64)BEHIND);
+}
+
+/* Nobody else writes there while the window is the unit's; but for a consumer who does. */
+static void paranoid_note_behind(const struct auxpmu_session *session, struct paranoid_unit *unit)
+{
+	u64 run;
+
+	unit->behind = session->window.to + session->rules.spare;
+	unit->length = paranoid_bytes_behind(session, unit->behind);
+	if (unit->length)
+		memcpy(unit->bytes, auxpmu_buffer_run(session->buffer, unit->behind, &run),
+		       unit->length);
+}
+
+/* The first byte that has changed there; @unit->length if none has. */
+static u64 paranoid_changed_behind(const struct auxpmu_session *session,
+				   const struct paranoid_unit *unit)
+{
+	u64 run, n = 0;
+	const u8 *now;
+
+	if (!unit->length)
+		return 0;
+	now = auxpmu_buffer_run(session->buffer, unit->behind, &run);
+	while (n < unit->length && now[n] == unit->bytes[n])
+		n++;
+	return n;
+}
+
+static bool paranoid_wrote_behind(const struct auxpmu_session *session, struct paranoid_unit *unit)
+{
+	u64 at = paranoid_changed_behind(session, unit);
+
+	if (at == unit->length)
+		return false;
+	unit->length = 0;
+	auxpmu_complain(session->pmu, AUXPMU_WROTE_BEHIND, "arm", at, session->rules.spare);
+	return true;
+}
+
+/* Interrupts. */
+
+/* Has the unit passed its interrupt?  When one that copies is to interrupt, it alone knows. */
+static bool paranoid_is_due(const struct auxpmu_session *session, u64 bytes)
+{
+	const struct auxpmu_window *window = &session->window;
+
+	return auxpmu_session_event(session)->needs.output != AUXPMU_COPY &&
+	       window->irq != AUXPMU_NO_LIMIT && bytes >= window->irq - window->from;
+}
+
+static bool paranoid_interrupt_missing(const struct auxpmu_session *session,
+				       struct paranoid_unit *unit, u64 bytes)
+{
+	if (session->stats.interrupts != unit->interrupts)
+		unit->unheard = 0;
+	else if (paranoid_is_due(session, bytes))
+		unit->unheard++;
+	if (unit->unheard < UNHEARD)
+		return false;
+	auxpmu_complain(session->pmu, AUXPMU_NO_INTERRUPT, "arm", unit->unheard, bytes);
+	unit->unheard = 0;
+	return true;
+}
+
+/* Operations. */
+
+static struct paranoid_unit *paranoid_unit_here(const struct auxpmu_session *session)
+{
+	return this_cpu_ptr(session->pmu->paranoid->units);
+}
+
+static int paranoid_unit_init(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter_sleepable();
+	int ret = paranoid_real(session->pmu)->unit_init(session);
+
+	paranoid_leave(session->pmu, "unit_init", before);
+	return ret;
+}
+
+static void paranoid_unit_exit(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter_sleepable();
+
+	paranoid_real(session->pmu)->unit_exit(session);
+	paranoid_leave(session->pmu, "unit_exit", before);
+}
+
+static int paranoid_event_init(struct perf_event *event, struct auxpmu_event *aux)
+{
+	struct context before = paranoid_enter_sleepable();
+	int ret = paranoid_real(auxpmu_of(event))->event_init(event, aux);
+
+	paranoid_leave(auxpmu_of(event), "event_init", before);
+	return ret;
+}
+
+static void paranoid_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
+{
+	struct context before = paranoid_enter_sleepable();
+
+	paranoid_real(auxpmu_of(event))->event_destroy(event, aux);
+	paranoid_leave(auxpmu_of(event), "event_destroy", before);
+}
+
+static void paranoid_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
+{
+	struct context before = paranoid_context_now();
+
+	paranoid_real(buffer->pmu)->suit(buffer, rules);
+	paranoid_leave(buffer->pmu, "suit", before);
+}
+
+static int paranoid_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
+{
+	struct context before = paranoid_enter_sleepable();
+	int ret = paranoid_real(buffer->pmu)->buffer_init(buffer, event);
+
+	paranoid_leave(buffer->pmu, "buffer_init", before);
+	return ret;
+}
+
+static void paranoid_buffer_fini(struct auxpmu_buffer *buffer)
+{
+	struct context before = paranoid_enter_sleepable();
+
+	paranoid_real(buffer->pmu)->buffer_fini(buffer);
+	paranoid_leave(buffer->pmu, "buffer_fini", before);
+}
+
+static int paranoid_add(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter();
+	int ret = paranoid_real(session->pmu)->add(session);
+
+	paranoid_leave(session->pmu, "add", before);
+	return ret;
+}
+
+static void paranoid_del(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter();
+
+	paranoid_real(session->pmu)->del(session);
+	paranoid_leave(session->pmu, "del", before);
+}
+
+static int paranoid_arm(struct auxpmu_session *session)
+{
+	struct paranoid_unit *unit = paranoid_unit_here(session);
+	struct context before = paranoid_enter();
+	int ret;
+
+	paranoid_note_behind(session, unit);
+	unit->interrupts = session->stats.interrupts;
+	ret = paranoid_real(session->pmu)->arm(session);
+	paranoid_leave(session->pmu, "arm", before);
+	return ret;
+}
+
+static void paranoid_disarm(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter();
+
+	paranoid_real(session->pmu)->disarm(session);
+	paranoid_leave(session->pmu, "disarm", before);
+}
+
+/* The unit is stopped, so it is at the same place whenever it is asked. */
+static bool paranoid_moved(struct auxpmu_session *session, u64 bytes)
+{
+	struct auxpmu_position again = {};
+
+	udelay(MOMENT);
+	paranoid_real(session->pmu)->position(session, &again);
+	if (again.bytes == bytes)
+		return false;
+	auxpmu_complain(session->pmu, AUXPMU_MOVED, "disarm", bytes, again.bytes);
+	return true;
+}
+
+static void paranoid_position(struct auxpmu_session *session, struct auxpmu_position *position)
+{
+	struct paranoid_unit *unit = paranoid_unit_here(session);
+	struct context before = paranoid_enter();
+
+	paranoid_real(session->pmu)->position(session, position);
+	position->gap |= paranoid_moved(session, position->bytes);
+	paranoid_leave(session->pmu, "position", before);
+	position->gap |= paranoid_wrote_behind(session, unit);
+	position->gap |=
+		paranoid_interrupt_missing(session, unit, position->bytes + position->lost);
+	paranoid_check_fences(session, "disarm");
+}
+
+/* Can the first and the last byte be read? */
+static bool paranoid_is_there(const struct auxpmu_span *span)
+{
+	u8 byte;
+
+	return !span->length ||
+	       (!copy_from_kernel_nofault(&byte, span->data, 1) &&
+		!copy_from_kernel_nofault(&byte, span->data + span->length - 1, 1));
+}
+
+static unsigned int paranoid_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
+{
+	struct context before = paranoid_enter();
+	unsigned int nr = paranoid_real(session->pmu)->spans(session, spans), n;
+
+	paranoid_leave(session->pmu, "spans", before);
+	for (n = 0; n < min(nr, 2u); n++) {
+		if (paranoid_is_there(&spans[n]))
+			continue;
+		auxpmu_complain(session->pmu, AUXPMU_BAD_ADDRESS, "spans", n, spans[n].length);
+		return 0;
+	}
+	return nr;
+}
+
+static bool paranoid_irq_pending(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter();
+	bool pending = paranoid_real(session->pmu)->irq_pending(session);
+
+	paranoid_leave(session->pmu, "irq_pending", before);
+	return pending;
+}
+
+static void paranoid_forget(struct auxpmu_session *session)
+{
+	struct context before = paranoid_enter();
+
+	paranoid_real(session->pmu)->forget(session);
+	paranoid_leave(session->pmu, "forget", before);
+}
+
+static void paranoid_pad(struct auxpmu_session *session, void *data, u64 length)
+{
+	struct context before = paranoid_enter();
+
+	paranoid_real(session->pmu)->pad(session, data, length);
+	paranoid_leave(session->pmu, "pad", before);
+}
+
+/* What a backend leaves out stays out. */
+static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *of)
+{
+	*ops = (struct auxpmu_ops){
+		.version = of->version,
+		.unit_init = of->unit_init ? paranoid_unit_init : NULL,
+		.unit_exit = of->unit_exit ? paranoid_unit_exit : NULL,
+		.event_init = paranoid_event_init,
+		.event_destroy = of->event_destroy ? paranoid_event_destroy : NULL,
+		.suit = of->suit ? paranoid_suit : NULL,
+		.buffer_init = of->buffer_init ? paranoid_buffer_init : NULL,
+		.buffer_fini = of->buffer_fini ? paranoid_buffer_fini : NULL,
+		.add = of->add ? paranoid_add : NULL,
+		.del = of->del ? paranoid_del : NULL,
+		.arm = paranoid_arm,
+		.disarm = paranoid_disarm,
+		.position = paranoid_position,
+		.spans = of->spans ? paranoid_spans : NULL,
+		.irq_pending = of->irq_pending ? paranoid_irq_pending : NULL,
+		.forget = of->forget ? paranoid_forget : NULL,
+		.pad = of->pad ? paranoid_pad : NULL,
+	};
+}
+
+int auxpmu_paranoid_make(struct auxpmu *pmu)
+{
+	struct auxpmu_paranoid *made;
+
+	pmu->ops = pmu->desc->ops;
+	if (!READ_ONCE(paranoid))
+		return 0;
+	made = kzalloc(sizeof(*made), GFP_KERNEL);
+	if (!made)
+		return -ENOMEM;
+	made->units = alloc_percpu(struct paranoid_unit);
+	if (!made->units) {
+		kfree(made);
+		return -ENOMEM;
+	}
+	paranoid_make_ops(&made->ops, pmu->desc->ops);
+	pmu->paranoid = made;
+	pmu->ops = &made->ops;
+	static_branch_enable(&auxpmu_paranoid);
+	return 0;
+}
+
+void auxpmu_paranoid_free(struct auxpmu *pmu)
+{
+	if (!pmu->paranoid)
+		return;
+	free_percpu(pmu->paranoid->units);
+	kfree(pmu->paranoid);
+}

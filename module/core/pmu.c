@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the perf core calls, for every backend.
+ *
+ * Decides nothing about trace: start and stop become wishes to the session, setup_aux belongs to
+ * buffer.c. add() is the gate: one event at a time per PMU and CPU, whatever the core lets through.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "core/buffer.h"
+#include "core/claim.h"
+#include "core/filter.h"
+#include "core/foreign.h"
+#include "core/pmu.h"
+#include "core/sample.h"
+#include "core/session.h"
+#include "inject/fault.h"
+#include "internal.h"
+
+static void pmu_event_destroy(struct perf_event *event)
+{
+	struct auxpmu_event *aux = auxpmu_event(event);
+	struct auxpmu *pmu = auxpmu_of(event);
+
+	if (!event->parent)
+		auxpmu_claim_put(pmu);
+	if (pmu->ops->event_destroy)
+		pmu->ops->event_destroy(event, aux);
+	event->pmu_private = NULL;
+	kfree(aux);
+	auxpmu_put(pmu);
+}
+
+/* Units, for who may have them; an inherited event is there only as long as its parent. */
+static int pmu_claim(struct perf_event *event)
+{
+	if (event->parent)
+		return 0;
+	return auxpmu_peers_permit(event) ?: auxpmu_claim_get(auxpmu_of(event));
+}
+
+int auxpmu_errno_of(const struct auxpmu_desc *desc, const char *op, int ret)
+{
+	if (ret <= 0 && ret >= -MAX_ERRNO)
+		return ret;
+	pr_notice_ratelimited("%s: %s() returned %d, which is no errno; it is 0 or negative\n",
+			      desc->name, op, ret);
+	return -EINVAL;
+}
+
+static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struct auxpmu_ops *ops)
+{
+	if ((unsigned int)needs->output > AUXPMU_COPY)
+		return "output is none of enum auxpmu_output";
+	if ((unsigned int)needs->pages > AUXPMU_PAGES_WHOLE)
+		return "pages is none of enum auxpmu_pages";
+	if (needs->output == AUXPMU_COPY && !ops->spans)
+		return "output is AUXPMU_COPY, and the ops have no spans()";
+	if (needs->output == AUXPMU_COPY && needs->map)
+		return "map is set, but a unit that copies never writes into the buffer";
+	if (needs->output != AUXPMU_SCATTER && needs->regions)
+		return "regions takes AUXPMU_SCATTER";
+	return NULL;
+}
+
+/* Are the needs that a backend's event_init() filled what can be served?  0, or an errno. */
+static int pmu_check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
+{
+	const struct auxpmu_window_rules *rules = &needs->rules;
+	const char *wrong = pmu_needs_wrong(needs, pmu->ops);
+
+	if (wrong) {
+		auxpmu_notice(pmu,
+			      "event refused: needs of the backend: %s (output %d, pages %d)",
+			      wrong, needs->output, needs->pages);
+		return -EINVAL;
+	}
+	needs->rules.contiguous = needs->output == AUXPMU_WINDOW;
+	wrong = auxpmu_window_rules_alone(rules, PAGE_SIZE);
+	if (!wrong)
+		return 0;
+	auxpmu_notice(pmu,
+		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, unit %u, spare %u, granule %llu, early %u; a page is %lu)",
+		      wrong, rules->start_align, rules->end_align, rules->unit, rules->spare,
+		      rules->granule, rules->early, PAGE_SIZE);
+	return -EINVAL;
+}
+
+static atomic64_t serials;
+
+static int pmu_event_init(struct perf_event *event)
+{
+	struct auxpmu *pmu = auxpmu_of(event);
+	struct auxpmu_event *aux;
+	int ret;
+
+	if (event->attr.type != event->pmu->type)
+		return -ENOENT;
+	if (has_branch_stack(event))
+		return -EOPNOTSUPP;
+	/*
+	 * The core never maps such an event; but redirected into the ring of another one, its
+	 * children could trace on several CPUs at once, into a ring that takes one writer.
+	 */
+	if (event->attr.inherit && event->cpu == -1) {
+		auxpmu_notice(pmu, "inherit with cpu -1 refused: open one inherited event per CPU");
+		return -EINVAL;
+	}
+
+	/*
+	 * From 5.5 to 7.3 the core gets the leader for a member that asks for samples, then finds
+	 * that two events of an exclusive PMU are one too many, and does not put the leader: it is
+	 * never freed, nor is the module.
+	 */
+	if (event->attr.aux_sample_size && event->group_leader != event) {
+		auxpmu_notice(pmu,
+			      "aux_sample_size refused: it is for members that do not trace");
+		return -EINVAL;
+	}
+
+	if (!auxpmu_get(pmu))
+		return -ENODEV;
+	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
+	if (!aux) {
+		ret = -ENOMEM;
+		goto put;
+	}
+	aux->needs.rules.start_align = 1;
+	aux->needs.rules.end_align = 1;
+	aux->needs.rules.unit = 1;
+	/* An inherited event has its parent's attr, and so its needs. */
+	aux->serial = event->parent ? auxpmu_event(event->parent)->serial :
+				      atomic64_inc_return(&serials);
+	event->pmu_private = aux;
+	ret = auxpmu_errno_of(pmu->desc, "event_init", pmu->ops->event_init(event, aux));
+	if (ret)
+		goto free;
+
+	ret = pmu_check_needs(pmu, &aux->needs);
+	if (ret)
+		goto destroy;
+	ret = pmu_claim(event);
+	if (ret)
+		goto destroy;
+	event->destroy = pmu_event_destroy;
+	return 0;
+
+destroy:
+	if (pmu->ops->event_destroy)
+		pmu->ops->event_destroy(event, aux);
+free:
+	event->pmu_private = NULL;
+	kfree(aux);
+put:
+	auxpmu_put(pmu);
+	return ret;
+}
+
+/* The session of this CPU, if it works for @event. */
+static struct auxpmu_session *pmu_session_of(const struct perf_event *event)
+{
+	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
+
+	return session->event == event ? session : NULL;
+}
+
+static void pmu_start_session(struct auxpmu_session *session, struct perf_event *event)
+{
+	/* The core has stopped the event if they have changed. */
+	if (session->pmu->desc->nr_addr_filters)
+		perf_event_addr_filters_sync(event);
+	auxpmu_session_request(session, AUXPMU_REQ_START);
+	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
+}
+
+static void pmu_start(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = pmu_session_of(event);
+
+	if (!session)
+		return;
+	/* Pause and resume may interrupt start and stop, and leave the event's state alone. */
+	if (flags & PERF_EF_RESUME)
+		auxpmu_session_request(session, AUXPMU_REQ_RESUME);
+	else
+		pmu_start_session(session, event);
+}
+
+static void pmu_close_session(struct auxpmu_session *session, struct perf_event *event)
+{
+	auxpmu_session_request(session, AUXPMU_REQ_CLOSE);
+	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
+}
+
+/*
+ * Without UPDATE the core means to start it again soon (throttling): the transaction stays, so that
+ * samples have trace.
+ */
+static void pmu_stop(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = pmu_session_of(event);
+
+	if (!session)
+		return;
+	if (flags & PERF_EF_PAUSE) {
+		auxpmu_session_request(session, AUXPMU_REQ_PAUSE);
+	} else if (flags & PERF_EF_UPDATE) {
+		pmu_close_session(session, event);
+	} else {
+		auxpmu_session_request(session, AUXPMU_REQ_PARK);
+		event->hw.state |= PERF_HES_STOPPED;
+	}
+}
+
+static void pmu_del(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = pmu_session_of(event);
+
+	if (!session)
+		return;
+	pmu_close_session(session, event);
+	if (session->pmu->ops->del)
+		session->pmu->ops->del(session);
+	session->event = NULL;
+}
+
+/*
+ * The core tells user space of every attempt at tracing, by PERF_RECORD_ITRACE_START, before it
+ * calls add(); and as long as add() fails it tries again at each of its ticks, with nothing to tell
+ * but that.  So it is told not to while that is so.  Called under the lock of the event's context,
+ * as whoever changes attach_state.
+ */
+static void pmu_quieten(struct perf_event *event, bool quiet)
+{
+	unsigned int state = event->attach_state & ~PERF_ATTACH_ITRACE;
+
+	/* Without a ring nothing was told yet. */
+	if (quiet && READ_ONCE(event->rb))
+		state |= PERF_ATTACH_ITRACE;
+	WRITE_ONCE(event->attach_state, state);
+}
+
+static int pmu_add(struct perf_event *event, int flags)
+{
+	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
+	const struct auxpmu_ops *ops = session->pmu->ops;
+	int ret;
+
+	/* PERF_PMU_CAP_EXCLUSIVE is a first fence only: exec and inheritance lead around it. */
+	if (session->event) {
+		session->stats.busy++;
+		return -EBUSY;
+	}
+	atomic_set(&session->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
+	session->event = event;
+	session->suspended = false;
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_ADD))
+		ret = -EIO;
+	else
+		ret = ops->add ? ops->add(session) : 0;
+	if (ret) {
+		session->event = NULL;
+		pmu_quieten(event, true);
+		return ret;
+	}
+	event->hw.state = PERF_HES_STOPPED | PERF_HES_UPTODATE;
+	if (!(flags & PERF_EF_START))
+		return 0;
+
+	pmu_start_session(session, event);
+	if (auxpmu_session_started(session)) {
+		pmu_quieten(event, session->pmu->desc->tell_once);
+		return 0;
+	}
+	/*
+	 * Of a child the core asks its parent, whose state is not ours to change here: it stays
+	 * on, stopped, until it next comes to a CPU.
+	 */
+	if (event->parent)
+		return 0;
+	pmu_quieten(event, true);
+	pmu_del(event, 0);
+	return -EINVAL;
+}
+
+static void pmu_read(struct perf_event *event)
+{
+}
+
+const struct pmu auxpmu_callbacks = {
+	.capabilities = PERF_PMU_CAP_EXCLUSIVE | PERF_PMU_CAP_ITRACE |
+			PERF_PMU_CAP_AUX_PREFER_LARGE | PERF_PMU_CAP_AUX_PAUSE,
+	.task_ctx_nr = perf_sw_context,
+	.event_init = pmu_event_init,
+	.add = pmu_add,
+	.del = pmu_del,
+	.start = pmu_start,
+	.stop = pmu_stop,
+	.read = pmu_read,
+	.setup_aux = auxpmu_buffer_setup,
+	.free_aux = auxpmu_buffer_free,
+};

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PMUs come and go: what a backend describes is checked, its units are made, and the perf core
+ * told; and the reverse, by whichever of the three ways out.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ctype.h>
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "core/claim.h"
+#include "core/complaint.h"
+#include "core/debugfs.h"
+#include "core/filter.h"
+#include "core/foreign.h"
+#include "core/paranoid.h"
+#include "core/pmu.h"
+#include "core/sample.h"
+#include "core/suspend.h"
+#include "core/sysfs.h"
+#include "internal.h"
+
+static const char *register_limits_wrong(const struct auxpmu_limits *limits)
+{
+	const u64 pages[] = { limits->min_block, limits->max_block, limits->min_buffer,
+			      limits->max_buffer, limits->granule };
+	size_t n;
+
+	for (n = 0; n < ARRAY_SIZE(pages); n++)
+		if (pages[n] && (pages[n] < PAGE_SIZE || !is_power_of_2(pages[n])))
+			return "a limit is not a power of two, or less than a page";
+	if (limits->max_block && limits->min_block > limits->max_block)
+		return "min_block is above max_block";
+	if (limits->max_buffer && limits->min_buffer > limits->max_buffer)
+		return "min_buffer is above max_buffer";
+	if (limits->max_buffer && limits->min_block > limits->max_buffer)
+		return "min_block is above max_buffer";
+	return NULL;
+}
+
+static const char *register_name_wrong(const char *name)
+{
+	const char *c;
+
+	if (!name || !name[0])
+		return "it has no name";
+	if (!isascii(name[0]) || !isalnum(name[0]))
+		return "its name does not begin with a letter or digit";
+	for (c = name; *c; c++)
+		if (!isascii(*c) || !(isalnum(*c) || strchr("_-.", *c)))
+			return "its name has other characters than letters, digits, _, - and .";
+	if (c - name > AUXPMU_NAME_MAX)
+		return "its name has more than " __stringify(AUXPMU_NAME_MAX) " characters";
+	return NULL;
+}
+
+static const char *register_claim_wrong(const struct auxpmu_claim *claim)
+{
+	if (!claim->rival || !claim->handlers)
+		return "its claim has no rival or no handlers";
+	if (!claim->begin || !claim->end || !claim->take || !claim->give || !claim->kill)
+		return "its claim has not all of begin, end, take, give and kill";
+	return NULL;
+}
+
+static const char *register_desc_wrong(const struct auxpmu_desc *desc)
+{
+	const struct auxpmu_ops *ops = desc->ops;
+
+	if (register_name_wrong(desc->name))
+		return register_name_wrong(desc->name);
+	if (desc->unit_size > AUXPMU_UNIT_MAX)
+		return "unit_size is above 1 MiB; allocate what is larger in unit_init";
+	if ((unsigned int)desc->yields > AUXPMU_YIELDS_NOTHING)
+		return "yields is none of enum auxpmu_yields";
+	if (desc->claim && register_claim_wrong(desc->claim))
+		return register_claim_wrong(desc->claim);
+	if (auxpmu_caps_wrong(desc))
+		return auxpmu_caps_wrong(desc);
+	if (desc->nr_addr_filters > AUXPMU_FILTERS_MAX)
+		return "it has more than " __stringify(AUXPMU_FILTERS_MAX) " address filters";
+	if (register_limits_wrong(&desc->limits))
+		return register_limits_wrong(&desc->limits);
+	if (!ops)
+		return "it has no ops";
+	if (ops->version != AUXPMU_OPS_VERSION)
+		return "it was built against another version of auxpmu.h; rebuild it";
+	if (!ops->event_init || !ops->arm || !ops->disarm || !ops->position)
+		return "event_init, arm, disarm or position is missing";
+	return NULL;
+}
+
+static int register_unit_make(struct auxpmu_session *session)
+{
+	const struct auxpmu *pmu = session->pmu;
+
+	session->unit = auxpmu_unit_alloc(pmu, session->cpu);
+	if (!session->unit && pmu->desc->unit_size) {
+		session->pmu = NULL;
+		return -ENOMEM;
+	}
+	return pmu->ops->unit_init ?
+	       auxpmu_errno_of(pmu->desc, "unit_init", pmu->ops->unit_init(session)) : 0;
+}
+
+static int register_sessions_make(struct auxpmu *pmu)
+{
+	int cpu;
+
+	pmu->sessions = alloc_percpu(struct auxpmu_session);
+	if (!pmu->sessions)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct auxpmu_session *session = per_cpu_ptr(pmu->sessions, cpu);
+		int ret;
+
+		session->pmu = pmu;
+		session->cpu = cpu;
+		ret = register_unit_make(session);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void register_unit_free(struct auxpmu_session *session)
+{
+	/* Making the PMU did not come as far as this unit. */
+	if (!session->pmu)
+		return;
+	if (session->pmu->ops->unit_exit)
+		session->pmu->ops->unit_exit(session);
+	auxpmu_unit_free(session);
+}
+
+static void register_free(struct auxpmu *pmu)
+{
+	int cpu;
+
+	if (pmu->sessions)
+		for_each_possible_cpu(cpu)
+			register_unit_free(per_cpu_ptr(pmu->sessions, cpu));
+	auxpmu_complaints_free(pmu);
+	auxpmu_paranoid_free(pmu);
+	free_percpu(pmu->sessions);
+	kfree(pmu->pmu.attr_groups);
+	kfree(pmu);
+}
+
+/*
+ * No event is there any more, so nothing is to be suspended or claimed.  While the sessions are
+ * there: what is given back may have to be suspended first.
+ */
+static void register_unhook(struct auxpmu *pmu)
+{
+	auxpmu_suspend_remove(pmu);
+	auxpmu_claim_free(pmu);
+}
+
+void auxpmu_release(struct auxpmu *pmu)
+{
+	const struct auxpmu_desc *desc = pmu->desc;
+
+	register_unhook(pmu);
+	register_free(pmu);
+	if (desc->release)
+		desc->release(desc);
+}
+
+struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner)
+{
+	const char *wrong = register_desc_wrong(desc);
+	struct auxpmu *pmu;
+	int ret = -ENOMEM;
+
+	if (wrong) {
+		const char *name = desc->name ?: "(unnamed)";
+
+		/* Its name may be what is wrong. */
+		pr_notice("PMU %*pE refused: %s\n", (int)strnlen(name, AUXPMU_NAME_MAX), name,
+			  wrong);
+		return ERR_PTR(-EINVAL);
+	}
+	/* The core would find out, too, but with a backtrace in the log. */
+	if (auxpmu_peers_named(desc->name)) {
+		pr_notice("PMU %s refused: there is a device of that name\n", desc->name);
+		return ERR_PTR(-EEXIST);
+	}
+	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL);
+	if (!pmu)
+		return ERR_PTR(-ENOMEM);
+	pmu->desc = desc;
+	pmu->owner = owner;
+	atomic_set(&pmu->users, AUXPMU_GONE);
+	pmu->pmu = auxpmu_callbacks;
+	pmu->pmu.module = owner;
+	pmu->pmu.attr_groups = auxpmu_caps_groups(desc);
+	pmu->pmu.nr_addr_filters = desc->nr_addr_filters;
+	if (auxpmu_sample_available())
+		pmu->pmu.snapshot_aux = auxpmu_sample;
+	if (!pmu->pmu.attr_groups)
+		goto free;
+	if (desc->nr_addr_filters) {
+		pmu->pmu.addr_filters_validate = auxpmu_filter_validate(desc->nr_addr_filters,
+									desc->filters_stop);
+		pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
+	}
+	ret = auxpmu_paranoid_make(pmu);
+	if (!ret)
+		ret = auxpmu_complaints_make(pmu);
+	if (!ret)
+		ret = register_sessions_make(pmu);
+	if (ret)
+		goto free;
+	ret = auxpmu_claim_make(pmu);
+	if (ret)
+		goto free;
+	ret = perf_pmu_register(&pmu->pmu, desc->name, -1);
+	if (ret) {
+		pr_notice("PMU %s refused by the kernel: error %d; is the name taken?\n",
+			  desc->name, ret);
+		auxpmu_claim_free(pmu);
+		goto free;
+	}
+	auxpmu_peers_note(pmu);
+	auxpmu_debugfs_add(pmu);
+	auxpmu_suspend_add(pmu);
+	/*
+	 * 6.1 lets events be opened as soon as the PMU has its number, before perf_pmu_register()
+	 * has given it contexts, and uses what is not there: "refcount_t: addition on 0" in
+	 * find_get_context().  So none is let through before all is there.
+	 */
+	atomic_set_release(&pmu->users, 0);
+	return pmu;
+
+free:
+	register_free(pmu);
+	return ERR_PTR(ret);
+}
+EXPORT_SYMBOL_NS_GPL(__auxpmu_register, AUXPMU_NS);
+
+/*
+ * Newer kernels return an error with events that are mapped, for PMUs that want to know; this one
+ * does not.
+ */
+static void register_leave_core(struct auxpmu *pmu)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		auxpmu_stop_turns(&pmu->pmu, cpu);
+	perf_pmu_unregister(&pmu->pmu);
+	/*
+	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
+	 * comes in between is on its way, without sleeping, through an event_init() that refuses,
+	 * and then reads the PMU's module ("general protection fault" in module_put()).
+	 */
+	synchronize_rcu_tasks();
+}
+
+int auxpmu_try_unregister(struct auxpmu *pmu)
+{
+	int none = 0;
+
+	if (!atomic_try_cmpxchg(&pmu->users, &none, AUXPMU_GONE))
+		return -EBUSY;
+	auxpmu_debugfs_remove(pmu);
+	/*
+	 * A task may still be on its way out of auxpmu_buffer_free(); and after event_destroy() the
+	 * core goes on to use the event's pmu (exclusive_event_destroy(), put_pmu_ctx(), the
+	 * module's reference), on no kernel sleeping before it is done.
+	 */
+	synchronize_rcu_tasks();
+	register_leave_core(pmu);
+	auxpmu_release(pmu);
+	return 0;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_try_unregister, AUXPMU_NS);
+
+int auxpmu_revoke(struct auxpmu *pmu)
+{
+#ifdef AUXPMU_HAS_REVOCATION
+	/* One user more, so that the PMU is there until the core is done with it. */
+	atomic_add(AUXPMU_GONE + 1, &pmu->users);
+	auxpmu_debugfs_remove(pmu);
+	/* Detaches all events and waits until they are gone; buffers stay as long as mappings. */
+	register_leave_core(pmu);
+	/* Hardware that has gone is not asked to suspend, or to stop for a reboot. */
+	register_unhook(pmu);
+	auxpmu_put(pmu);
+	return 0;
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_revoke, AUXPMU_NS);
+
+void auxpmu_unregister(struct auxpmu *pmu)
+{
+	WARN_ON(auxpmu_try_unregister(pmu));
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_unregister, AUXPMU_NS);

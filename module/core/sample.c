@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * AUX sampling: copies the newest trace into PERF_SAMPLE_AUX, for every backend.
+ *
+ * In mainline only built-in drivers can do that, for the core's copy function is not exported.  It
+ * is found by a kprobe that is never armed, and called through a static call, which is patched to
+ * a direct call: an indirect one would trap where IBT or CFI is on, for the core never takes the
+ * function's address.  Called by the core with IRQs off and in NMI; never sleeps or allocates.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kprobes.h>
+#include <linux/minmax.h>
+#include <linux/perf_event.h>
+#include <linux/static_call.h>
+
+#include "core/buffer.h"
+#include "core/sample.h"
+#include "core/session.h"
+#include "core/trace.h"
+#include "inject/fault.h"
+#include "internal.h"
+
+/* What perf_output_copy() is, until it is found: nothing is copied, everything is left over. */
+static unsigned int sample_copy_nothing(struct perf_output_handle *handle, const void *data,
+					unsigned int length)
+{
+	return length;
+}
+
+DEFINE_STATIC_CALL(output_copy, sample_copy_nothing);
+static bool available;
+
+void auxpmu_sample_init(void)
+{
+	struct kprobe probe = {
+		.symbol_name = "perf_output_copy",
+		.flags = KPROBE_FLAG_DISABLED,
+	};
+	int ret = register_kprobe(&probe);
+
+	if (ret) {
+		pr_notice("no AUX sampling: perf_output_copy() not found (error %d)\n", ret);
+		return;
+	}
+	static_call_update(output_copy, (typeof(sample_copy_nothing) *)probe.addr);
+	unregister_kprobe(&probe);
+	available = true;
+}
+
+bool auxpmu_sample_available(void)
+{
+	return available;
+}
+
+static long sample_put(struct perf_output_handle *handle, const void *data, u64 length)
+{
+	return static_call(output_copy)(handle, data, length) ? -EFAULT : 0;
+}
+
+static long sample_put_zeros(struct perf_output_handle *handle, u64 length)
+{
+	static const u8 zeros[1024];
+	long ret = 0;
+
+	while (length && !ret) {
+		u64 some = min_t(u64, length, sizeof(zeros));
+
+		ret = sample_put(handle, zeros, some);
+		length -= some;
+	}
+	return ret;
+}
+
+/* @length bytes of the buffer that end at the session's position. */
+static long sample_put_trace(struct perf_output_handle *handle,
+			     const struct auxpmu_session *session, u64 length)
+{
+	u64 from = session->position - length;
+	long ret = 0;
+
+	while (length && !ret) {
+		u64 run;
+		const void *data = auxpmu_buffer_run(session->buffer, from, &run);
+
+		run = min(run, length);
+		ret = sample_put(handle, data, run);
+		from += run;
+		length -= run;
+	}
+	return ret;
+}
+
+/* Bytes of trace that the buffer holds before the session's position. */
+static u64 sample_available_bytes(const struct auxpmu_session *session)
+{
+	const struct auxpmu_buffer *buffer = session->buffer;
+
+	return min(session->position - buffer->first, buffer->size);
+}
+
+long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, unsigned long size)
+{
+	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
+	bool owner = session->event == event && auxpmu_session_take(session);
+	u64 length = 0;
+	long ret;
+
+	/* Off, so that what the unit wrote is in memory and known; giving it back arms it again. */
+	if (owner && auxpmu_session_hold(session))
+		length = min_t(u64, sample_available_bytes(session), size);
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SHORT_SAMPLE))
+		length = min_t(u64, length, size / 2);
+	if (!length)
+		session->stats.sample_no_trace++;
+	trace_auxpmu_sample(session, size, length);
+	ret = length < size ? sample_put_zeros(handle, size - length) : 0;
+	if (!ret)
+		ret = sample_put_trace(handle, session, length);
+	session->stats.samples++;
+	if (owner)
+		auxpmu_session_give(session);
+	return ret ?: size;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The window arithmetic: see window.h.  Pure C, compiled unchanged into the host's unit tests.
+ */
+#include <linux/types.h>
+
+#include "window.h"
+
+static bool window_power_of_two(u64 n)
+{
+	return n && !(n & (n - 1));
+}
+
+static u64 window_align_up(u64 position, u64 align)
+{
+	return (position + align - 1) & ~(align - 1);
+}
+
+static u64 window_max(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static u64 window_min(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * A window ends at a multiple of end_align, a whole number of units from its start. One of the two
+ * divides the other, so the start has to be a multiple of the smaller one, or no end fits; the
+ * smaller one is a power of two.
+ */
+static u64 window_start_multiple(const struct auxpmu_window_rules *rules)
+{
+	u64 shared = rules->granule ? rules->unit : window_min(rules->unit, rules->end_align);
+
+	return window_max(rules->start_align, shared);
+}
+
+/* The first start that the rules allow at or above @position. */
+static u64 window_start_at_or_above(const struct auxpmu_chunks *chunks,
+				    const struct auxpmu_window_rules *rules, u64 position)
+{
+	u64 bytes = auxpmu_chunks_bytes(chunks), offset = position & (bytes - 1), start;
+
+	if (!rules->grid)
+		return window_align_up(position, window_start_multiple(rules));
+	start = (offset + rules->unit - 1) / rules->unit * rules->unit;
+	/* What the end of the buffer has left over belongs to no unit. */
+	return position - offset + (start + rules->unit > bytes ? bytes : start);
+}
+
+/* The shortest window that is not empty, from an aligned start. */
+static u64 window_shortest(const struct auxpmu_window_rules *rules)
+{
+	return window_max(rules->unit, rules->end_align);
+}
+
+/* The last end a window from @from may have at or below @limit; @from itself when there is none. */
+static u64 window_end_at_or_below(const struct auxpmu_chunks *chunks,
+				  const struct auxpmu_window_rules *rules, u64 from, u64 limit)
+{
+	if (limit <= from)
+		return from;
+	if (rules->granule)
+		limit = auxpmu_region_floor(chunks, rules->granule, limit);
+	else if (rules->unit >= rules->end_align)
+		limit -= (limit - from) % rules->unit;
+	else
+		limit &= ~((u64)rules->end_align - 1);
+	return window_max(limit, from);
+}
+
+/* The first end a window from @from may have at or above @target, behind @from. */
+static u64 window_end_at_or_above(const struct auxpmu_chunks *chunks,
+				  const struct auxpmu_window_rules *rules, u64 from, u64 target)
+{
+	target = window_max(target, from + 1);
+	if (rules->granule)
+		return auxpmu_region_ceil(chunks, rules->granule, target);
+	if (rules->unit >= rules->end_align)
+		return from + (target - from + rules->unit - 1) / rules->unit * rules->unit;
+	return window_align_up(target, rules->end_align);
+}
+
+const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u64 page)
+{
+	if (!window_power_of_two(rules->start_align) || rules->start_align > page)
+		return "start_align is not a power of two from 1 to a page";
+	if (!rules->unit)
+		return "unit is 0";
+	if (rules->granule) {
+		if (rules->contiguous)
+			return "granule and contiguous exclude each other";
+		if (!window_power_of_two(rules->granule) || rules->granule < page)
+			return "granule is not a power of two of at least a page";
+		if (!window_power_of_two(rules->unit) || rules->unit > page)
+			return "with a granule, unit is not a power of two up to a page";
+	} else {
+		if (!window_power_of_two(rules->end_align) || rules->end_align > page)
+			return "end_align is not a power of two from 1 to a page";
+		if (rules->unit % rules->end_align && rules->end_align % rules->unit)
+			return "neither of unit and end_align is a multiple of the other";
+		if (rules->grid && !rules->contiguous)
+			return "grid takes contiguous";
+		if (rules->grid && (rules->unit % rules->start_align ||
+				    rules->unit % rules->end_align))
+			return "with a grid, unit is not a multiple of start_align and end_align";
+	}
+	if (rules->early >= page || (rules->early && rules->spare))
+		return "early is not less than a page, or there are spare bytes";
+	return NULL;
+}
+
+const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
+				      const struct auxpmu_chunks *chunks)
+{
+	u64 page = (u64)1 << chunks->page_shift;
+	const char *wrong = auxpmu_window_rules_alone(rules, page);
+	u64 bytes, need, waste, skip;
+
+	if (wrong)
+		return wrong;
+	bytes = auxpmu_chunks_bytes(chunks);
+	/* A unit that does not stop where it may start leaves heads that are not aligned. */
+	skip = rules->unit % window_start_multiple(rules) ? window_start_multiple(rules) - 1 : 0;
+	/* Nor does a chunk begin in the grid, or a head that a buffer of another size has left. */
+	if (rules->grid)
+		skip = rules->unit - 1;
+	if (rules->granule) {
+		if (window_min(rules->granule, bytes) + skip + rules->spare > bytes)
+			return "the buffer does not hold one region and the spare bytes";
+		return NULL;
+	}
+	need = window_shortest(rules) + rules->spare;
+	if (rules->contiguous && need + (rules->grid ? skip : 0) > page << chunks->order)
+		return "the smallest chunk does not hold one unit and the spare bytes";
+	/* What the end of a chunk may have left over that is no use. */
+	waste = 0;
+	if (rules->contiguous &&
+	    (rules->spare || skip || window_start_multiple(rules) % window_shortest(rules) ||
+	     page % window_shortest(rules)))
+		waste = need - 1;
+	/* One more: the byte the core holds back. */
+	if (need + waste + skip + 1 > bytes)
+		return "the buffer does not hold one unit and the spare bytes";
+	return NULL;
+}
+
+/* The end of the longest window from @from; @from itself when there is none. */
+static u64 window_longest_end(const struct auxpmu_chunks *chunks,
+			      const struct auxpmu_window_rules *rules, u64 from, u64 limit)
+{
+	if (rules->contiguous)
+		limit = window_min(limit, auxpmu_chunk_end(chunks, from));
+	if (rules->granule && rules->early)
+		limit = window_min(limit, auxpmu_region_ceil(chunks, rules->granule, from + 1));
+	if (limit - from < rules->spare || limit < from)
+		return from;
+	return window_end_at_or_below(chunks, rules, from, limit - rules->spare);
+}
+
+/*
+ * Where the unit has to interrupt at the latest.  Between its interrupt and its being stopped it
+ * goes on; so one that can stop only at the ends of regions interrupts a region before the last.
+ */
+static u64 window_last_interrupt(const struct auxpmu_chunks *chunks,
+				 const struct auxpmu_window_rules *rules,
+				 const struct auxpmu_window *window)
+{
+	u64 before;
+
+	if (!rules->granule)
+		return window->to;
+	before = auxpmu_region_floor(chunks, rules->granule, window->to - 1);
+	return before > window->from ? before : window->to;
+}
+
+/* Overwriting, does the unit go round without being told where to? */
+static bool window_goes_round(const struct auxpmu_chunks *chunks,
+			      const struct auxpmu_window_rules *rules)
+{
+	return !rules->contiguous || (rules->wraps && chunks->nr == 1);
+}
+
+struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
+					const struct auxpmu_window_rules *rules,
+					const struct auxpmu_window_request *request)
+{
+	struct auxpmu_window window = { 0 };
+	u64 limit = AUXPMU_NO_LIMIT;
+
+	window.from = window_start_at_or_above(chunks, rules, request->head);
+	if (request->overwrite && window_goes_round(chunks, rules)) {
+		u64 lap = auxpmu_chunks_bytes(chunks);
+
+		window.to = AUXPMU_NO_LIMIT;
+		window.irq = rules->early && window.from < lap ? lap : AUXPMU_NO_LIMIT;
+		return window;
+	}
+	if (!request->overwrite)
+		limit = request->head + request->space + (rules->granule && request->space ? 1 : 0);
+
+	window.to = window_longest_end(chunks, rules, window.from, limit);
+	if (window.to == window.from && rules->contiguous) {
+		window.from = window_start_at_or_above(chunks, rules,
+						       auxpmu_chunk_end(chunks, window.from));
+		window.to = window_longest_end(chunks, rules, window.from, limit);
+	}
+	if (window.to == window.from) {
+		window.full = true;
+		return window;
+	}
+	window.irq = window_last_interrupt(chunks, rules, &window);
+	if (!request->overwrite && request->wakeup < window.irq)
+		window.irq = window_min(window.irq,
+					window_end_at_or_above(chunks, rules, window.from,
+							       request->wakeup));
+	return window;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events of synthetic units: what their config may say, what they need, and what their trace is
+ * like.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitfield.h>
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "synth/synth.h"
+
+/*
+ * Nobody needs a synthetic unit in daily use, and AUX areas reach code of the core that most
+ * machines have never run.
+ */
+static bool unprivileged;
+module_param(unprivileged, bool, 0644);
+MODULE_PARM_DESC(unprivileged, "may everybody open events of synthetic and modelled PMUs? (0: CAP_PERFMON)");
+
+static atomic64_t last_stream = ATOMIC64_INIT(0);
+
+#define SYNTH_FIELD(name)	GENMASK_ULL(AUXPMU_SYNTH_##name##_HI, AUXPMU_SYNTH_##name##_LO)
+#define SYNTH_CONFIG		(SYNTH_FIELD(RATE) | SYNTH_FIELD(OUTPUT) | SYNTH_FIELD(RECORD) | \
+				 SYNTH_FIELD(PATTERN) | SYNTH_FIELD(PAGES) | SYNTH_FIELD(MANUAL))
+#define SYNTH_CONFIG1		SYNTH_FIELD(SEED)
+
+/* What is wrong with the attr's config words, or NULL. */
+static const char *synth_config_wrong(const struct perf_event_attr *attr,
+				      const struct synth_model *model)
+{
+	u64 config = attr->config;
+	u32 record = AUXPMU_RECORD_MIN << FIELD_GET(SYNTH_FIELD(RECORD), config);
+	u32 output = FIELD_GET(SYNTH_FIELD(OUTPUT), config);
+
+	if (config & ~SYNTH_CONFIG)
+		return "config has bits outside the fields in sysfs format/";
+	if (attr->config1 & ~SYNTH_CONFIG1)
+		return "config1 has bits outside the fields in sysfs format/";
+	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
+		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
+	if (output > AUXPMU_SYNTH_COPY)
+		return "output is none of 0 (scatter), 1 (window), 2 (copy)";
+	if (record > AUXPMU_RECORD_MAX)
+		return "record is above 6 (4096 bytes)";
+	if (FIELD_GET(SYNTH_FIELD(PATTERN), config) > AUXPMU_SYNTH_RANDOM)
+		return "pattern is none of 0 (counter), 1 (constant), 2 (random)";
+	if ((config & SYNTH_FIELD(MANUAL)) && (config & SYNTH_FIELD(RATE)))
+		return "manual and rate exclude each other";
+	if (model->output != SYNTH_OUTPUT_ANY && output && output != model->output)
+		return "this unit's output is fixed; leave output at 0";
+	if (model->record && record != AUXPMU_RECORD_MIN && record != model->record)
+		return "the size of this unit's records is fixed; leave record at 0";
+	return NULL;
+}
+
+/* The same of a PMU that bears another's name: its config is that of the other. */
+static const char *synth_guise_config_wrong(const struct perf_event_attr *attr,
+					    const struct synth_guise *guise)
+{
+	if (attr->config & ~guise->config)
+		return "config has bits outside the fields in sysfs format/";
+	if (attr->config1 || attr->config2)
+		return "config1 or config2 is not 0";
+	return NULL;
+}
+
+/* The config as it is acted on; a guise's says nothing of how the synthetic unit is to trace. */
+static u64 synth_config_of(const struct perf_event *event)
+{
+	return synth_of(auxpmu_of(event))->guise ? 0 : event->attr.config;
+}
+
+static u32 synth_record_of(const struct perf_event *event)
+{
+	u64 record = synth_of(auxpmu_of(event))->model.record;
+
+	return record ?: (u64)AUXPMU_RECORD_MIN
+			 << FIELD_GET(SYNTH_FIELD(RECORD), synth_config_of(event));
+}
+
+static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event *event)
+{
+	static const enum auxpmu_pages pages[] = {
+		[AUXPMU_SYNTH_PAGES_LARGE] = AUXPMU_PAGES_LARGE,
+		[AUXPMU_SYNTH_PAGES_ANY] = AUXPMU_PAGES_ANY,
+		[AUXPMU_SYNTH_PAGES_HALF] = AUXPMU_PAGES_HALF,
+		[AUXPMU_SYNTH_PAGES_WHOLE] = AUXPMU_PAGES_WHOLE,
+	};
+	const struct synth_model *model = &synth_of(auxpmu_of(event))->model;
+	u64 config = synth_config_of(event);
+	u32 record = synth_record_of(event);
+	int output = model->output;
+
+	if (output == SYNTH_OUTPUT_ANY)
+		output = FIELD_GET(SYNTH_FIELD(OUTPUT), config);
+	needs->pages = pages[FIELD_GET(SYNTH_FIELD(PAGES), config)];
+	needs->rules.start_align = max_t(u32, record, model->start_align);
+	needs->rules.end_align = model->end_align;
+	needs->rules.unit = record;
+	switch (output) {
+	case AUXPMU_SYNTH_WINDOW:
+		needs->output = AUXPMU_WINDOW;
+		needs->map = true;
+		needs->rules.spare = model->spare;
+		break;
+	case AUXPMU_SYNTH_COPY:
+		needs->output = AUXPMU_COPY;
+		break;
+	default:
+		needs->output = AUXPMU_SCATTER;
+		needs->regions = true;
+		needs->rules.spare = model->spare;
+	}
+}
+
+static void synth_make_stream(struct synth_stream *stream, const struct perf_event *event)
+{
+	const struct synth_model *model = &synth_of(auxpmu_of(event))->model;
+	u64 config = synth_config_of(event);
+	u32 rate = FIELD_GET(SYNTH_FIELD(RATE), config) ?: model->rate;
+
+	stream->id = atomic64_inc_return(&last_stream);
+	if (event->parent)
+		stream->parent = ((struct synth_stream *)auxpmu_event(event->parent)->private)->id;
+	stream->seed = FIELD_GET(SYNTH_CONFIG1, event->attr.config1);
+	stream->program = event->attr.config2;
+	stream->record = synth_record_of(event);
+	stream->rate = rate << 10;
+	stream->pattern = FIELD_GET(SYNTH_FIELD(PATTERN), config);
+	stream->manual = config & SYNTH_FIELD(MANUAL);
+}
+
+/* May the event come to that CPU? */
+static bool synth_comes_to(const struct perf_event *event, int cpu)
+{
+	return event->cpu == -1 || event->cpu == cpu;
+}
+
+/* With the lock held: one user of the unit's RAM less; the last one has it freed. */
+static void synth_put_unit_ram(struct synth_unit *unit)
+{
+	if (--unit->ram_users)
+		return;
+	kvfree(unit->ram);
+	unit->ram = NULL;
+}
+
+/* Gives back the trace RAM of the CPUs below @end. */
+static void synth_put_ram(const struct perf_event *event, int end)
+{
+	struct synth *synth = synth_of(auxpmu_of(event));
+	int cpu;
+
+	mutex_lock(&synth->ram_lock);
+	for_each_possible_cpu(cpu)
+		if (cpu < end && synth_comes_to(event, cpu))
+			synth_put_unit_ram(per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit);
+	mutex_unlock(&synth->ram_lock);
+}
+
+static int synth_get_unit_ram(struct synth_unit *unit, u64 bytes, int cpu)
+{
+	if (!unit->ram_users)
+		unit->ram = kvmalloc_node(bytes, GFP_KERNEL_ACCOUNT, cpu_to_node(cpu));
+	if (!unit->ram)
+		return -ENOMEM;
+	unit->ram_users++;
+	return 0;
+}
+
+/*
+ * Trace RAM for the CPUs the event may come to, on its user's account, as long as there are events
+ * that need it.  Inherited events live on their parent's.
+ */
+static int synth_get_ram(const struct perf_event *event)
+{
+	struct synth *synth = synth_of(auxpmu_of(event));
+	int cpu, ret = 0;
+
+	mutex_lock(&synth->ram_lock);
+	for_each_possible_cpu(cpu) {
+		if (synth_comes_to(event, cpu))
+			ret = synth_get_unit_ram(per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit,
+						 synth->model.ram, cpu);
+		if (ret)
+			break;
+	}
+	mutex_unlock(&synth->ram_lock);
+	if (ret)
+		synth_put_ram(event, cpu);
+	return ret;
+}
+
+static bool synth_needs_ram(const struct perf_event *event, const struct auxpmu_event *aux)
+{
+	return aux->needs.output == AUXPMU_COPY && !event->parent;
+}
+
+static const char *synth_attr_wrong(const struct perf_event *event)
+{
+	const struct synth *synth = synth_of(auxpmu_of(event));
+
+	return synth->guise ? synth_guise_config_wrong(&event->attr, synth->guise) :
+			      synth_config_wrong(&event->attr, &synth->model);
+}
+
+int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
+{
+	const char *wrong = synth_attr_wrong(event);
+	struct synth_stream *stream;
+	int ret;
+
+	if (wrong) {
+		auxpmu_notice(auxpmu_of(event), "event refused: %s", wrong);
+		return -EINVAL;
+	}
+	if (!event->parent && !READ_ONCE(unprivileged) && !perfmon_capable()) {
+		auxpmu_notice(auxpmu_of(event), "event refused: synthetic units take CAP_PERFMON, unless root allows them to everybody: echo 1 > /sys/module/auxpmu/parameters/unprivileged");
+		return -EACCES;
+	}
+	synth_make_needs(&aux->needs, event);
+	stream = kzalloc(sizeof(*stream), GFP_KERNEL);
+	if (!stream)
+		return -ENOMEM;
+	ret = synth_needs_ram(event, aux) ? synth_get_ram(event) : 0;
+	if (ret) {
+		kfree(stream);
+		return ret;
+	}
+	synth_make_stream(stream, event);
+	aux->private = stream;
+	return 0;
+}
+
+void synth_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
+{
+	if (synth_needs_ram(event, aux))
+		synth_put_ram(event, nr_cpu_ids);
+	kfree(aux->private);
+}
+
+/* sysfs format/: from the numbers in uapi/auxpmu.h. */
+
+#define SYNTH_FORMAT(_name, _NAME, _word)				\
+	PMU_FORMAT_ATTR(_name, _word ":"				\
+			__stringify(AUXPMU_SYNTH_##_NAME##_LO) "-"	\
+			__stringify(AUXPMU_SYNTH_##_NAME##_HI))
+
+SYNTH_FORMAT(rate, RATE, "config");
+SYNTH_FORMAT(output, OUTPUT, "config");
+SYNTH_FORMAT(record, RECORD, "config");
+SYNTH_FORMAT(pattern, PATTERN, "config");
+SYNTH_FORMAT(pages, PAGES, "config");
+PMU_FORMAT_ATTR(manual, "config:" __stringify(AUXPMU_SYNTH_MANUAL_LO));
+SYNTH_FORMAT(seed, SEED, "config1");
+SYNTH_FORMAT(program, PROGRAM, "config2");
+
+static struct attribute *format_attrs[] = {
+	&format_attr_rate.attr,
+	&format_attr_output.attr,
+	&format_attr_record.attr,
+	&format_attr_pattern.attr,
+	&format_attr_pages.attr,
+	&format_attr_manual.attr,
+	&format_attr_seed.attr,
+	&format_attr_program.attr,
+	NULL
+};
+
+static const struct attribute_group format_group = {
+	.name = "format",
+	.attrs = format_attrs,
+};
+
+const struct attribute_group *synth_groups[] = {
+	&format_group,
+	NULL
+};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Synthetic PMUs: the one that is always there, and those that are modelled at run time.  A backend
+ * like any other: it sees windows, never a perf_output_handle.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "synth/synth.h"
+
+/* The PMU that is always there. */
+static struct synth *first;
+
+const struct synth_model synth_default_model = {
+	.name = AUXPMU_SYNTH_NAME,
+	.output = SYNTH_OUTPUT_ANY,
+	.record = SYNTH_RECORD_ANY,
+	.start_align = 1,
+	.end_align = 1,
+	.ram = 64u << 10,
+	.rate = AUXPMU_SYNTH_RATE_DEFAULT,
+	.filters = 4,
+};
+
+const char *synth_model_wrong(const struct synth_model *model)
+{
+	u64 record = model->record ?: (u64)AUXPMU_RECORD_MAX;
+
+	if (model->ram < 2 * record)
+		return "ram holds less than two records";
+	if (model->irq_delay % AUXPMU_RECORD_MIN || model->spare % AUXPMU_RECORD_MIN)
+		return "irq_delay or spare is no multiple of 64";
+	return NULL;
+}
+
+static void synth_release(const struct auxpmu_desc *desc)
+{
+	kfree(container_of(desc, struct synth, desc));
+}
+
+struct synth *synth_make(const struct synth_model *model)
+{
+	const char *wrong = synth_model_wrong(model);
+	struct synth *synth;
+
+	if (wrong) {
+		pr_notice("PMU %s refused: %s\n", model->name, wrong);
+		return ERR_PTR(-EINVAL);
+	}
+	synth = kzalloc(sizeof(*synth), GFP_KERNEL);
+	if (!synth)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&synth->ram_lock);
+	mutex_init(&synth->emit_lock);
+	synth->model = *model;
+	synth->guise = synth_guise_find(model->name);
+	synth->desc = (struct auxpmu_desc){
+		.name = synth->model.name,
+		.ops = &synth_ops,
+		.attr_groups = synth->guise ? synth->guise->groups : synth_groups,
+		.unit_size = sizeof(struct synth_unit),
+		.yields = AUXPMU_YIELDS_START,
+		.nr_addr_filters = synth->guise ? 0 : model->filters,
+		.filters_stop = true,
+		.limits = model->limits,
+		.offset_heads = synth->guise && synth->guise->offset_heads,
+		.release = synth_release,
+	};
+	synth->pmu = auxpmu_register(&synth->desc);
+	if (IS_ERR(synth->pmu)) {
+		struct synth *error = ERR_CAST(synth->pmu);
+
+		kfree(synth);
+		return error;
+	}
+	synth_emit_add(synth);
+	return synth;
+}
+
+int synth_try_destroy(struct synth *synth)
+{
+	return auxpmu_try_unregister(synth->pmu);
+}
+
+int synth_revoke(struct synth *synth)
+{
+	return auxpmu_revoke(synth->pmu);
+}
+
+int __init auxpmu_synth_init(void)
+{
+	synth_records_init();
+	first = synth_make(&synth_default_model);
+	return PTR_ERR_OR_ZERO(first);
+}
+
+void auxpmu_synth_exit(void)
+{
+	WARN_ON(synth_try_destroy(first));
+}

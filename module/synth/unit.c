@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A trace unit made of software.  Its hardware is a timer per CPU, or the debugfs file "emit";
+ * being software, it takes the session while it writes.  It writes as each of the three kinds of
+ * hardware does, and stops where its model says.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/percpu.h>
+
+#include "compat.h"
+#include "inject/fault.h"
+#include "synth/synth.h"
+
+static const struct synth_model *synth_model_of(const struct auxpmu_session *session)
+{
+	return &synth_of(session->pmu)->model;
+}
+
+/* Whole records of @bytes. */
+static u64 synth_whole(const struct auxpmu_session *session, u64 bytes)
+{
+	return rounddown(bytes, synth_stream_of(session)->record);
+}
+
+/*
+ * Where the unit interrupts, on the scale of its position.  One that copies interrupts early for
+ * the consumer's sake, but knows no more than its RAM of how much room there is: like an ETB it
+ * runs on when the buffer is full, and what does not fit is lost.
+ */
+static u64 synth_interrupt_at(const struct auxpmu_session *session)
+{
+	const struct auxpmu_window *window = &session->window;
+	u64 half = synth_whole(session, synth_model_of(session)->ram / 2);
+
+	if (!synth_copies(session))
+		return window->irq;
+	if (window->irq == window->to)
+		return half;
+	return min(window->irq - window->from, half);
+}
+
+/* Where it is stopped by its interrupt, which takes a while to be served. */
+static u64 synth_served_at(const struct auxpmu_session *session)
+{
+	const struct synth_unit *unit = session->unit;
+	u64 interrupt = synth_interrupt_at(session);
+
+	if (interrupt == AUXPMU_NO_LIMIT || unit->late == AUXPMU_NO_LIMIT)
+		return AUXPMU_NO_LIMIT;
+	return interrupt + synth_whole(session, synth_model_of(session)->irq_delay + unit->late);
+}
+
+/* By how much the interrupt of the window that is being armed is to be late. */
+static u64 synth_lateness(struct auxpmu_session *session)
+{
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_LOST_IRQ))
+		return AUXPMU_NO_LIMIT;
+	return auxpmu_fault(session->pmu, AUXPMU_FAULT_LATE_IRQ) ? PAGE_SIZE : 0;
+}
+
+void synth_spurious_irq(struct auxpmu *pmu)
+{
+	if (auxpmu_fault(pmu, AUXPMU_FAULT_SPURIOUS_IRQ))
+		auxpmu_interrupt(pmu);
+}
+
+/* Where it has no memory left: what it makes from there on is lost. */
+static u64 synth_stops_at(const struct auxpmu_session *session)
+{
+	if (synth_copies(session))
+		return synth_whole(session, synth_model_of(session)->ram);
+	if (session->window.to == AUXPMU_NO_LIMIT)
+		return AUXPMU_NO_LIMIT;
+	return session->window.to + synth_whole(session, session->rules.spare);
+}
+
+/* The memory at the unit's position; *@length becomes less where it does not lie together. */
+static void *synth_memory_at(const struct synth_unit *unit, u64 *length)
+{
+	const struct auxpmu_session *session = unit->session;
+	const struct auxpmu_buffer *buffer = session->buffer;
+	void *data;
+	u64 run;
+
+	if (synth_copies(session))
+		return unit->ram + unit->position;
+	if (auxpmu_session_event(session)->needs.map)
+		return buffer->base + auxpmu_buffer_offset(buffer, unit->position);
+	data = auxpmu_buffer_run(buffer, unit->position, &run);
+	*length = min(*length, run);
+	return data;
+}
+
+/* What the unit made since it was armed, on the scale of its position. */
+static u64 synth_reached(const struct synth_unit *unit)
+{
+	return unit->position + unit->lost;
+}
+
+/* Write up to @bytes of records, but not past the interrupt.  Returns what was written. */
+static u64 synth_write_some(struct synth_unit *unit, u64 bytes)
+{
+	struct auxpmu_session *session = unit->session;
+	struct synth_stream *stream = synth_stream_of(session);
+	u64 stop = synth_stops_at(session);
+	u64 length;
+	void *data;
+
+	bytes = min(bytes, synth_served_at(session) - synth_reached(unit));
+	if (unit->position >= stop) {
+		stream->seq += bytes / stream->record;
+		stream->step += bytes / stream->record;
+		unit->lost += bytes;
+		return bytes;
+	}
+	length = min(bytes, stop - unit->position);
+	data = synth_memory_at(unit, &length);
+	synth_write_records(stream, data, length);
+	unit->position += length;
+	return length;
+}
+
+static bool synth_interrupting(const struct synth_unit *unit)
+{
+	return synth_reached(unit) >= synth_served_at(unit->session);
+}
+
+/* --- filters ------------------------------------------------------------------------------- */
+
+enum verdict { TRACED, LEFT_OUT, STOPS };
+
+static enum verdict synth_judge(const struct auxpmu_event *aux, u64 address)
+{
+	bool only = false, inside = false;
+	unsigned int n;
+
+	for (n = 0; n < aux->nr_ranges; n++) {
+		const struct auxpmu_range *range = &aux->ranges[n];
+		bool within = range->first <= address && address <= range->last;
+
+		if (range->stop && within)
+			return STOPS;
+		if (!range->stop) {
+			only = true;
+			inside |= within;
+		}
+	}
+	return inside || !only ? TRACED : LEFT_OUT;
+}
+
+static u64 synth_address_at(const struct synth_stream *stream, u64 step)
+{
+	return stream->program + step % AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK;
+}
+
+/*
+ * Execute up to @bytes of the program, in records, as far as it is all traced or all not.  Returns
+ * how far that is; *@trace says which.
+ */
+static u64 synth_run_program(struct synth_unit *unit, u64 bytes, bool *trace)
+{
+	const struct auxpmu_event *aux = auxpmu_session_event(unit->session);
+	const struct synth_stream *stream = synth_stream_of(unit->session);
+	u64 step = stream->step;
+	enum verdict first = synth_judge(aux, synth_address_at(stream, step));
+	u64 done = stream->record;
+
+	if (first == STOPS)
+		unit->halted = true;
+	*trace = first == TRACED && !unit->halted;
+	if (unit->halted)
+		return bytes;
+	while (done < bytes && synth_judge(aux, synth_address_at(stream, ++step)) == first)
+		done += stream->record;
+	return done;
+}
+
+u64 synth_write(struct synth_unit *unit, u64 bytes)
+{
+	struct auxpmu_session *session = unit->session;
+	struct synth_stream *stream = synth_stream_of(session);
+	u64 left = bytes;
+
+	while (left && auxpmu_session_armed(session)) {
+		bool trace = true;
+		u64 run = left;
+
+		if (auxpmu_session_event(session)->nr_ranges)
+			run = synth_run_program(unit, left, &trace);
+		if (!trace) {
+			stream->step += run / stream->record;
+			left -= run;
+			continue;
+		}
+		left -= synth_write_some(unit, run);
+		if (synth_interrupting(unit))
+			auxpmu_session_turn(session);
+	}
+	return bytes - left;
+}
+
+/* With IRQs off for more than that nobody else's timer is served in time. */
+#define SYNTH_TICK_MOST		(32u << 10)
+
+/*
+ * Write what is owed by now, as far as one tick may.  A tick that comes late owes no more than one
+ * that comes in time: the rate is what the unit makes at most.  Returns what is left.
+ */
+static u64 synth_pay(struct synth_unit *unit)
+{
+	const struct synth_stream *stream = synth_stream_of(unit->session);
+	u64 most = max_t(u64, SYNTH_TICK_MOST, stream->record);
+	u64 due, now;
+
+	if (unit->due_in_full)
+		unit->credit += stream->rate;
+	due = min(unit->credit, most);
+	now = due - due % stream->record;
+	/* What a full buffer kept it from writing is not owed later. */
+	if (synth_write(unit, now) < now)
+		unit->credit = 0;
+	else
+		unit->credit -= now;
+	return unit->credit >= stream->record ? unit->credit : 0;
+}
+
+static enum hrtimer_restart synth_tick(struct hrtimer *timer)
+{
+	struct synth_unit *unit = container_of(timer, struct synth_unit, timer);
+	struct auxpmu_session *session = unit->session;
+	u64 began = ktime_get_mono_fast_ns();
+	u64 left = 0, period;
+
+	synth_spurious_irq(session->pmu);
+	if (auxpmu_session_take(session)) {
+		if (auxpmu_session_armed(session))
+			left = synth_pay(unit);
+		auxpmu_session_give(session);
+	}
+	/* Whatever rate was asked for, half of the CPU is left to others. */
+	period = 2 * (ktime_get_mono_fast_ns() - began);
+	unit->due_in_full = !left;
+	hrtimer_forward_now(timer, ns_to_ktime(left ? period : max_t(u64, period, NSEC_PER_MSEC)));
+	return HRTIMER_RESTART;
+}
+
+static int synth_unit_init(struct auxpmu_session *session)
+{
+	struct synth_unit *unit = session->unit;
+
+	unit->session = session;
+	hrtimer_setup(&unit->timer, synth_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	return 0;
+}
+
+static void synth_unit_exit(struct auxpmu_session *session)
+{
+	struct synth_unit *unit = session->unit;
+
+	hrtimer_cancel(&unit->timer);
+}
+
+static int synth_add(struct auxpmu_session *session)
+{
+	struct synth_unit *unit = session->unit;
+
+	unit->credit = 0;
+	unit->due_in_full = true;
+	if (!synth_stream_of(session)->manual)
+		hrtimer_start(&unit->timer, ns_to_ktime(NSEC_PER_MSEC),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	return 0;
+}
+
+/* The timer is pinned and IRQs are off, so it is not running, and need not be waited for. */
+static void synth_del(struct auxpmu_session *session)
+{
+	struct synth_unit *unit = session->unit;
+
+	hrtimer_try_to_cancel(&unit->timer);
+}
+
+/* Hardware that is told one address would write on into whatever lies behind the block. */
+static bool synth_in_one_block(const struct auxpmu_session *session)
+{
+	const struct auxpmu_window *window = &session->window;
+	u64 run;
+
+	if (!session->rules.contiguous || window->to == AUXPMU_NO_LIMIT)
+		return true;
+	auxpmu_buffer_run(session->buffer, window->from, &run);
+	return window->to - window->from + session->rules.spare <= run;
+}
+
+static int synth_arm(struct auxpmu_session *session)
+{
+	struct synth_stream *stream = synth_stream_of(session);
+	struct synth_unit *unit = session->unit;
+	u64 length = stream->record;
+
+	WARN_ON_ONCE(!synth_in_one_block(session));
+	unit->position = synth_copies(session) ? 0 : session->window.from;
+	unit->lost = 0;
+	unit->late = synth_lateness(session);
+	if (session->starting) {
+		unit->halted = false;
+		/* A block like any other, but that the filters do not apply to it. */
+		synth_write_record(stream, synth_memory_at(unit, &length), AUXPMU_RECORD_START);
+		unit->position += stream->record;
+	}
+	return 0;
+}
+
+/* Nothing to do: who writes has taken the session, so it is not writing now. */
+static void synth_disarm(struct auxpmu_session *session)
+{
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SLOW_STOP))
+		mdelay(1);
+}
+
+static void synth_position(struct auxpmu_session *session, struct auxpmu_position *position)
+{
+	struct synth_unit *unit = session->unit;
+
+	position->bytes = unit->position - (synth_copies(session) ? 0 : session->window.from);
+	position->lost = unit->lost;
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_STUCK)) {
+		position->lost += position->bytes;
+		position->bytes = 0;
+	}
+	if (!synth_copies(session) && unit->position == synth_stops_at(session) &&
+	    auxpmu_fault(session->pmu, AUXPMU_FAULT_OVERRUN))
+		position->bytes += PAGE_SIZE;
+}
+
+static bool synth_irq_pending(struct auxpmu_session *session)
+{
+	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_BUSY)) {
+		synth_write_some(session->unit, synth_stream_of(session)->record);
+		return true;
+	}
+	return synth_interrupting(session->unit) || auxpmu_fault(session->pmu, AUXPMU_FAULT_DUE);
+}
+
+static unsigned int synth_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
+{
+	struct synth_unit *unit = session->unit;
+
+	spans[0] = (struct auxpmu_span){ .data = unit->ram, .length = unit->position };
+	return 1;
+}
+
+const struct auxpmu_ops synth_ops = {
+	.version = AUXPMU_OPS_VERSION,
+	.unit_init = synth_unit_init,
+	.unit_exit = synth_unit_exit,
+	.event_init = synth_event_init,
+	.event_destroy = synth_event_destroy,
+	.add = synth_add,
+	.del = synth_del,
+	.arm = synth_arm,
+	.disarm = synth_disarm,
+	.position = synth_position,
+	.spans = synth_spans,
+	.irq_pending = synth_irq_pending,
+	.pad = synth_pad,
+};
