@@ -52,18 +52,17 @@ install: need-headers devel-install ## install modules, headers and Module.symve
 
 devel-install:
 	@[ -e $(built)/Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
-	@install -d "$(devel)/include/uapi" "$(DESTDIR)/usr/include"
-	@install -m 644 module/auxpmu.h module/chunks.h module/window.h "$(devel)/include"
-	@install -m 644 uapi/auxpmu.h "$(devel)/include/uapi"
-	@install -m 644 uapi/auxpmu.h "$(DESTDIR)/usr/include/auxpmu.h"
+	@install -d "$(devel)/include/uapi/linux" "$(DESTDIR)/usr/include/linux"
+	@install -m 644 module/auxpmu.h module/chunks.h module/window.h module/software.h "$(devel)/include"
+	@install -m 644 uapi/linux/auxpmu.h "$(devel)/include/uapi/linux"
+	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
 	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
 
 uninstall: ## undo install
 	@rm -rf "$(devel)"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
-	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/auxpmu.h" # one for all kernels
-	@rm -f "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu.ko* "$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_pt.ko* \
-		"$(DESTDIR)/lib/modules/$(KVER)/updates"/auxpmu_bts.ko*
+	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" # one for all kernels
+	@rm -f $(foreach name,auxpmu auxpmu_synth auxpmu_pt auxpmu_bts,"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
 dkms-install: ## let DKMS build and install the modules, now and for every kernel to come

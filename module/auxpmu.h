@@ -5,7 +5,8 @@
  * A backend describes its PMU in a struct auxpmu_desc and registers it; the framework owns struct
  * pmu, the AUX buffers, the windows, the perf AUX transactions and the statistics, and calls the
  * backend's operations below with all of that decided. A backend never touches a
- * perf_output_handle.
+ * perf_output_handle: none can be reached from what is declared here.  The framework embeds these
+ * structures in its own, which may change without a new AUXPMU_OPS_VERSION.
  *
  * Sizes and positions are bytes unless said otherwise. A position is monotonic: the offset in the
  * buffer is the position modulo the buffer's size.
@@ -15,12 +16,10 @@
 
 #include <linux/bits.h>
 #include <linux/device.h>
-#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
-#include <linux/workqueue.h>
 
 #include "chunks.h"
 #include "window.h"
@@ -33,7 +32,7 @@
  * Raised when a change of this header makes a backend built against the old one wrong; checked when
  * it registers.
  */
-#define AUXPMU_OPS_VERSION	8
+#define AUXPMU_OPS_VERSION	9
 
 /* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -41,7 +40,7 @@
 struct auxpmu;
 struct auxpmu_buffer;
 struct auxpmu_event;
-struct auxpmu_session;
+struct auxpmu_unit;
 
 /**
  * enum auxpmu_output - the three ways hardware writes trace
@@ -98,24 +97,22 @@ struct auxpmu_range {
 };
 
 /**
- * struct auxpmu_event - the framework's part of a perf event, at event->pmu_private
+ * struct auxpmu_event - an event of a PMU of the framework's, at event->pmu_private
+ * @pmu: whose
  * @needs: filled by &auxpmu_ops.event_init, constant afterwards
  * @ranges: address filters in force; may change before any start, never between start and stop
  * @nr_ranges: how many; none: everything is traced
  * @private: the backend's
  */
 struct auxpmu_event {
+	struct auxpmu *pmu;
 	struct auxpmu_needs needs;
 	struct auxpmu_range ranges[AUXPMU_FILTERS_MAX];
 	unsigned int nr_ranges;
 	void *private;
-
-	/* The framework's own. */
-	u64 serial;			/* of events with these needs by descent only */
-	bool arm_failed;		/* told by PARTIAL, and not armed since */
 };
 
-/* The framework's part of @event; valid from event_init to event_destroy. */
+/* What the framework knows of @event; valid from event_init to event_destroy. */
 static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
 {
 	return event->pmu_private;
@@ -147,20 +144,6 @@ struct auxpmu_buffer {
 	void *base;
 	bool overwrite;
 	void *private;
-
-	/* The framework's own. */
-	const void *rb;			/* the ring it hangs on; never dereferenced */
-	u64 id;				/* no other buffer has or had it; not 0 */
-	u32 nr_of_order[32];		/* chunks */
-	u64 serial;			/* of the event it was made for, whom it suits */
-	struct auxpmu_window_rules rules; /* for that one */
-	u64 head;			/* overwrite: where the next transaction goes on */
-	u64 first;			/* where the first one began, if begun */
-	bool begun;
-	struct hlist_node node;
-	struct irq_work leave;		/* freed where that cannot be done */
-	struct work_struct release;
-	struct rcu_head rcu;
 };
 
 /* The offset in the buffer of a position. */
@@ -236,12 +219,12 @@ struct auxpmu_span {
  * struct auxpmu_ops - what a backend does
  * @version: AUXPMU_OPS_VERSION
  *
- * @unit_init: prepare the unit of session->cpu, before the PMU can be seen. May sleep. 0 or an
+ * @unit_init: prepare the unit of unit->cpu, before the PMU can be seen. May sleep. 0 or an
  *	errno. Optional.
  * @unit_exit: undo unit_init, after the PMU is gone. May sleep. Optional; called for every CPU
  *	unit_init was called for.
  * @event_init: check the event's attr and say what it needs: fill aux->needs (zeroed, but for
- *	start_align, end_align and unit, which are 1). May sleep. 0, or the errno perf_event_open()
+ *	start_align, end_align and atom, which are 1). May sleep. 0, or the errno perf_event_open()
  *	shall return. Called for inherited children, too: event->parent is set then.
  * @event_destroy: undo event_init.  May sleep.  The buffer may live on.
  * @suit: change @rules, which are those of an event's needs, to suit @buffer: its chunks are known.
@@ -253,7 +236,7 @@ struct auxpmu_span {
  * @add: the event comes to this CPU: take what arming needs but may not get in NMI. IRQs off. 0 or
  *	an errno: the event is not scheduled then. Optional.
  * @del: the event leaves this CPU; the unit is disarmed.  IRQs off.  Optional.
- * @arm: let the unit write session->window. Any context, NMI included; must not sleep, allocate or
+ * @arm: let the unit write unit->window. Any context, NMI included; must not sleep, allocate or
  *	spin. 0 or an errno: then tracing ends with a PARTIAL record.
  * @disarm: stop the unit and return when every byte it wrote is visible in memory. Any context, as
  *	arm.
@@ -262,8 +245,8 @@ struct auxpmu_span {
  * @spans: COPY only, which cannot do without: where those bytes are, oldest first, at most two
  *	pieces of @position's bytes in all. Returns how many pieces. Must never name a byte the unit
  *	did not write since it was armed: that would be somebody else's trace.
- * @irq_pending: did the unit pass session->window.irq already?  Called right after arm.  Optional.
- * @forget: the machine was suspended, so the unit may hold nothing of what it was told. On its CPU,
+ * @irq_pending: did the unit pass unit->window.irq already?  Called right after arm.  Optional.
+ * @invalidate: the machine was suspended, so the unit may hold nothing of what it was told. On its CPU,
  *	IRQs off, disarmed; if it was at work, arm follows. Optional.
  * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Zeros when missing.
@@ -275,40 +258,40 @@ struct auxpmu_span {
 struct auxpmu_ops {
 	unsigned int version;
 
-	int (*unit_init)(struct auxpmu_session *session);
-	void (*unit_exit)(struct auxpmu_session *session);
+	int (*unit_init)(struct auxpmu_unit *unit);
+	void (*unit_exit)(struct auxpmu_unit *unit);
 	int (*event_init)(struct perf_event *event, struct auxpmu_event *aux);
 	void (*event_destroy)(struct perf_event *event, struct auxpmu_event *aux);
 	void (*suit)(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules);
 	int (*buffer_init)(struct auxpmu_buffer *buffer, struct perf_event *event);
 	void (*buffer_fini)(struct auxpmu_buffer *buffer);
-	int (*add)(struct auxpmu_session *session);
-	void (*del)(struct auxpmu_session *session);
-	int (*arm)(struct auxpmu_session *session);
-	void (*disarm)(struct auxpmu_session *session);
-	void (*position)(struct auxpmu_session *session, struct auxpmu_position *position);
-	unsigned int (*spans)(struct auxpmu_session *session, struct auxpmu_span spans[2]);
-	bool (*irq_pending)(struct auxpmu_session *session);
-	void (*forget)(struct auxpmu_session *session);
-	void (*pad)(struct auxpmu_session *session, void *data, u64 length);
+	int (*add)(struct auxpmu_unit *unit);
+	void (*del)(struct auxpmu_unit *unit);
+	int (*arm)(struct auxpmu_unit *unit);
+	void (*disarm)(struct auxpmu_unit *unit);
+	void (*position)(struct auxpmu_unit *unit, struct auxpmu_position *position);
+	unsigned int (*spans)(struct auxpmu_unit *unit, struct auxpmu_span spans[2]);
+	bool (*irq_pending)(struct auxpmu_unit *unit);
+	void (*invalidate)(struct auxpmu_unit *unit);
+	void (*pad)(struct auxpmu_unit *unit, void *data, u64 length);
 };
 
 /**
  * struct auxpmu_limits - what the hardware can do, whatever the event
- * @min_block: bytes of the smallest physically contiguous block it takes; a buffer that has smaller
+ * @min_chunk: bytes of the smallest physically contiguous block it takes; a buffer that has smaller
  *	ones is refused
- * @max_block: bytes of the largest block it takes; larger ones are used as several
+ * @max_chunk: bytes of the largest block it takes; larger ones are used as several
  * @min_buffer: bytes of the smallest buffer
  * @max_buffer: bytes of the largest
  * @granule: bytes of the regions of a unit that stops at region ends only
  * @no_overwrite: it cannot write round and round without being stopped: no flight recorder
  *
  * Sizes are powers of two, blocks and @granule at least a page; 0 means no limit.  In sysfs caps/
- * user space sees granule, max_order (of max_block, and of what the machine has) and overwrite.
+ * user space sees granule, max_order (of max_chunk, and of what the machine has) and overwrite.
  */
 struct auxpmu_limits {
-	u64 min_block;
-	u64 max_block;
+	u64 min_chunk;
+	u64 max_chunk;
 	u64 min_buffer;
 	u64 max_buffer;
 	u64 granule;
@@ -334,37 +317,37 @@ ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, c
 
 /**
  * struct auxpmu_claim - units that somebody else may be using: how they become ours
- * @rival: name of the kernel's own PMU of these units.  While they are ours it is held, by an event
+ * @intree: name of the kernel's own PMU of these units.  While they are ours it is held, by an event
  *	on every CPU that is never switched on; where there is none of that name nothing is held
  * @handlers: PMUs of the kernel's, NULL at the end, one of which must be there, for its interrupt
- *	handler serves ours, too.  Where there is no @rival a counter of cycles keeps it at work
+ *	handler serves ours, too.  Where there is no @intree a counter of cycles keeps it at work
  * @excludes: name of the kernel's PMU of those units that this processor does not have at work
  *	beside ours, NULL if there are none.  The kernel counts who has which; where there is no
- *	@rival to be counted by, an event of this one is held, which keeps out what both exclude
- * @begin: before any unit is taken: make interrupt handlers known.  @rival: it is there, and held.
+ *	@intree to be counted by, an event of this one is held, which keeps out what both exclude
+ * @begin: before any unit is acquired: make interrupt handlers known.  @intree: it is there, and held.
  *	May sleep. 0 or an errno.
  * @end: undo it.  May sleep.
- * @take: take this CPU's unit, and note what others left in it. On it, IRQs off. 0; or an errno,
- *	and in *@why, unless it has no unit at all, a few words (static storage).
- * @give: give this CPU's unit back as it was taken; it is disarmed. On it, IRQs off.
- * @kill: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it, IRQs
- *	off, or in NMI; the session may be at work.
+ * @acquire: make this CPU's unit ours, and note what others left in it. On it, IRQs off. 0; or an
+ *	errno, and in *@why, unless it has no unit at all, a few words (static storage).
+ * @release: the reverse: this CPU's unit is disarmed, and gets what @acquire noted. On it, IRQs off.
+ * @shutdown: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it,
+ *	IRQs off, or in NMI; a session may be at work.
  * @crash: name of a function of the kernel's that each CPU calls, in NMI but for the one that
- *	crashes, when kdump is about to boot another kernel.  @kill comes with it, so that the trace
- *	that is dumped ends there; NULL: there is none, and units go on
+ *	crashes, when kdump is about to boot another kernel.  @shutdown comes with it, so that the
+ *	trace that is dumped ends there; NULL: there is none, and units go on
  *
  * None of the functions may be missing.  The units are ours on all CPUs that are online while
  * there are events, and only then; sysfs claim tells.
  */
 struct auxpmu_claim {
-	const char *rival;
+	const char *intree;
 	const char *const *handlers;
 	const char *excludes;
-	int (*begin)(bool rival);
+	int (*begin)(bool intree);
 	void (*end)(void);
-	int (*take)(const char **why);
-	void (*give)(void);
-	void (*kill)(void);
+	int (*acquire)(const char **why);
+	void (*release)(void);
+	void (*shutdown)(void);
 	const char *crash;
 };
 
@@ -388,7 +371,7 @@ enum auxpmu_yields { AUXPMU_YIELDS_WORK, AUXPMU_YIELDS_START, AUXPMU_YIELDS_NOTH
  * @attr_groups: sysfs attributes (format, caps, ...), or NULL; at most 14, each of another name. To
  *	the group caps those of the framework are added
  * @unit_size: bytes of zeroed memory the framework keeps per CPU for the backend:
- *	auxpmu_session.unit, which is NULL if this is 0; at most AUXPMU_UNIT_MAX
+ *	auxpmu_unit.private, which is NULL if this is 0; at most AUXPMU_UNIT_MAX
  * @yields: what the contract tests may ask of it; user space finds it in sysfs caps/yields
  * @nr_addr_filters: address filters of the hardware, at most AUXPMU_FILTERS_MAX; 0 if none
  * @filters_stop: they can also stop the trace
@@ -416,107 +399,42 @@ struct auxpmu_desc {
 };
 
 /**
- * struct auxpmu_stats - what one unit did since it was registered; the names are those in debugfs
- * @produced: bytes the unit made, what it lost included
- * @padded: bytes stepped over to suit alignment or chunks
- * @committed: bytes handed to the consumer
- * @overwritten: overwrite: bytes of those, gone under newer ones
- * @lost_unit: bytes lost inside the unit
- * @gaps: times the unit lost trace and does not know how much, or was taken away
- * @lost_space: bytes lost because the buffer was full (COPY), or went away
- * @wraps: times round the buffer
- * @truncations: times the buffer was full: TRUNCATED, event disabled
- * @partials: records with PARTIAL
- * @interrupts: from the unit
- * @spurious: of those, while it was not armed
- * @sessions: start .. stop
- * @begins: transactions begun
- * @ends: transactions ended
- * @begin_failures: the core gave none: buffer full or being unmapped
- * @unmapped: refused: no AUX buffer of ours there
- * @foreign: refused: another PMU's AUX buffer
- * @unsuited: refused: our buffer, wrong for the event
- * @arm_failures: the backend could not arm
- * @overruns: the unit wrote past its window, or its position cannot be: a bug
- * @busy: refused: the unit traces for another event
- * @samples: PERF_SAMPLE_AUX written
- * @sample_no_trace: of those, all zeros: nothing was being traced, or the session was at work
- * @contract_violations: times the backend did what this header rules out, each told in the log;
- *	with paranoid=1 more is seen
- *
- * Always: produced + padded == committed + lost_unit + lost_space + what is not committed yet.
- */
-struct auxpmu_stats {
-	u64 produced;
-	u64 padded;
-	u64 committed;
-	u64 overwritten;
-	u64 lost_unit;
-	u64 gaps;
-	u64 lost_space;
-	u64 wraps;
-	u64 truncations;
-	u64 partials;
-	u64 interrupts;
-	u64 spurious;
-	u64 sessions;
-	u64 begins;
-	u64 ends;
-	u64 begin_failures;
-	u64 unmapped;
-	u64 foreign;
-	u64 unsuited;
-	u64 arm_failures;
-	u64 overruns;
-	u64 busy;
-	u64 samples;
-	u64 sample_no_trace;
-	u64 contract_violations;
-};
-
-/**
- * struct auxpmu_session - the unit of one CPU, tracing for one event at a time
+ * struct auxpmu_unit - the trace unit of one CPU, as long as its PMU is registered
  * @pmu: the PMU
  * @cpu: whose unit it is
- * @unit: the backend's memory, desc->unit_size bytes; NULL for none
- * @event: tracing for, between add and del
+ * @private: the backend's memory, desc->unit_size bytes; NULL for none
+ * @event: tracing for, between add and del; one at a time
  * @buffer: tracing into; valid while a transaction is open, that is from arm to the end
  * @window: as last armed
+ * @rules: that this window follows: those of the event's needs, as they suit @buffer
  * @starting: set while arm is called for the first time since the event was started, or since its
  *	trace goes into another buffer: what the unit was told before is void
  *
- * Read-only for backends, except what @unit points to.
+ * Read-only for backends, except what @private points to.
  */
-struct auxpmu_session {
+struct auxpmu_unit {
 	struct auxpmu *pmu;
 	int cpu;
-	void *unit;
+	void *private;
 	struct perf_event *event;
 	struct auxpmu_buffer *buffer;
 	struct auxpmu_window window;
-	bool starting;
-
-	/* The framework's own. */
-	atomic_t word;			/* see state.h */
-	struct perf_output_handle handle;
 	struct auxpmu_window_rules rules;
-	u64 rules_buffer;		/* rules and window are of this buffer (0: of none), */
-	u64 rules_event;		/* and of this event */
-	u64 window_limit;		/* the window was taken with this limit, */
-	u64 window_wakeup;		/* and this position of the consumer's next wakeup */
-	u64 head;			/* where the transaction began */
-	u64 position;			/* where the unit got: up to there is to be committed */
-	u64 flags;			/* PERF_AUX_FLAG_* for the end of the transaction */
-	bool fresh;			/* nothing was armed since the transaction began */
-	bool suspended;			/* parked by auxpmu_suspend() */
-	struct auxpmu_stats stats;
+	bool starting;
 };
 
-/* The event's part as its session sees it. */
-static inline struct auxpmu_event *auxpmu_session_event(const struct auxpmu_session *session)
+/* The event that @unit traces for; between add and del. */
+static inline struct auxpmu_event *auxpmu_unit_event(const struct auxpmu_unit *unit)
 {
-	return auxpmu_event(session->event);
+	return auxpmu_event(unit->event);
 }
+
+/* What @pmu was registered with.  Any context. */
+const struct auxpmu_desc *auxpmu_desc_of(const struct auxpmu *pmu);
+
+/* A user's mistake, in one sentence; rate limited, for any user may make it. */
+#define auxpmu_notice(_pmu, _fmt, ...) \
+	pr_notice_ratelimited("%s: " _fmt "\n", auxpmu_desc_of(_pmu)->name, ##__VA_ARGS__)
 
 /**
  * auxpmu_register() - make a PMU

@@ -149,7 +149,7 @@ static inline void unregister_syscore(struct syscore *syscore)
 #endif
 
 /*
- * Stop for good the timer that has events of @pmu take turns on @cpu; @pmu is about to be
+ * Stop for good the timer that rotates events of @pmu on @cpu; @pmu is about to be
  * unregistered.  May sleep.
  *
  * The core starts it when add() fails, and when perf_event_mux_interval_ms is written; it is
@@ -158,7 +158,7 @@ static inline void unregister_syscore(struct syscore *syscore)
  * hrtimer_active is set the core takes the timer for started, and leaves it alone.  6.1 has none
  * for PMUs whose events are in the context of software events, as ours are.
  */
-static inline void auxpmu_stop_turns(const struct pmu *pmu, int cpu)
+static inline void auxpmu_stop_rotation(const struct pmu *pmu, int cpu)
 {
 #ifdef AUXPMU_HAS_PMU_CONTEXT
 #ifdef AUXPMU_HAS_PMU_CONTEXT_POINTER

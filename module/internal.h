@@ -1,42 +1,135 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The PMU as the framework sees it: struct pmu and one session per CPU. Shared by the framework's
+ * The private halves of what auxpmu.h declares: PMU, unit, event, buffer. Shared by the framework's
  * own files only.
  */
-#ifndef AUXPMU_PMU_H
-#define AUXPMU_PMU_H
+#ifndef AUXPMU_INTERNAL_H
+#define AUXPMU_INTERNAL_H
 
 #include <linux/atomic.h>
+#include <linux/container_of.h>
+#include <linux/irq_work.h>
 #include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
 
 #include "auxpmu.h"
 #include "compat.h"
+#include "core/stats.h"
 
-/* What can be made to go wrong: see fault.h.  STUCK to DUE and SLOW_STOP are the unit's. */
-enum auxpmu_fault {
-	AUXPMU_FAULT_SETUP,		/* no memory for a buffer's description */
-	AUXPMU_FAULT_ORDERS,		/* blocks count as single pages */
-	AUXPMU_FAULT_MIXED,		/* blocks count as pieces of all smaller orders */
-	AUXPMU_FAULT_ADD,		/* the event cannot be scheduled */
-	AUXPMU_FAULT_ARM,		/* the unit cannot be armed */
-	AUXPMU_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */
-	AUXPMU_FAULT_OVERRUN,		/* it wrote a page more than its window */
-	AUXPMU_FAULT_SPURIOUS_IRQ,	/* one interrupt more */
-	AUXPMU_FAULT_LATE_IRQ,		/* one a page of trace later */
-	AUXPMU_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */
-	AUXPMU_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
-	AUXPMU_FAULT_BUSY,		/* the same, behind a record just written */
-	AUXPMU_FAULT_TRUNCATED,		/* flags on the next record */
-	AUXPMU_FAULT_PARTIAL,
-	AUXPMU_FAULT_COLLISION,
-	AUXPMU_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
-	AUXPMU_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is not there */
-	AUXPMU_FAULT_UNREGISTER,	/* the PMU goes while events are there */
-	AUXPMU_FAULTS
+/* What the framework can make go wrong: see inject/fault.h. */
+enum core_fault {
+	CORE_FAULT_SETUP,		/* no memory for a buffer's description */
+	CORE_FAULT_ORDERS,		/* chunks count as single pages */
+	CORE_FAULT_MIXED,		/* chunks count as pieces of all smaller orders */
+	CORE_FAULT_ADD,			/* the event cannot be scheduled */
+	CORE_FAULT_ARM,			/* the unit cannot be armed */
+	CORE_FAULT_TRUNCATED,		/* flags on the next record */
+	CORE_FAULT_PARTIAL,
+	CORE_FAULT_COLLISION,
+	CORE_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is not there */
+	CORE_FAULTS
 };
+
+/**
+ * struct core_event - an event
+ * @pub: what its backend sees
+ * @serial: of events with these needs by descent only
+ * @arm_failed: it could not be armed, which PARTIAL has told, and was not armed since
+ */
+struct core_event {
+	struct auxpmu_event pub;
+	u64 serial;
+	bool arm_failed;
+};
+
+/**
+ * struct core_buffer - an AUX buffer
+ * @pub: what its backend sees
+ * @rb: the ring it hangs on; never dereferenced
+ * @id: no other buffer has or had it; not 0
+ * @nr_of_order: chunks
+ * @serial: of the event it was made for, whom it suits
+ * @rules: for that one
+ * @head: overwrite: where the next transaction goes on
+ * @first: where the first one began, if @begun
+ * @begun: there was one
+ * @node: of all buffers
+ * @leave: it is to be freed where that cannot be done,
+ * @release: and where it can
+ * @rcu: who looked it up may still look at it
+ */
+struct core_buffer {
+	struct auxpmu_buffer pub;
+	const void *rb;
+	u64 id;
+	u32 nr_of_order[32];
+	u64 serial;
+	struct auxpmu_window_rules rules;
+	u64 head;
+	u64 first;
+	bool begun;
+	struct hlist_node node;
+	struct irq_work leave;
+	struct work_struct release;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct core_unit - the unit of one CPU, and its session, from start() to stop()
+ * @pub: what the backend sees
+ * @word: the state of the session, see core/state.h
+ * @handle: of the transaction
+ * @rules_buffer: @pub.rules and @pub.window are of the buffer of this id (0: of none),
+ * @rules_event: and of this event
+ * @window_limit: the window was taken with this limit,
+ * @window_wakeup: and this position of the consumer's next wakeup
+ * @head: where the transaction began
+ * @position: where the unit got: up to there is to be committed
+ * @flags: PERF_AUX_FLAG_* for the end of the transaction
+ * @fresh: nothing was armed since the transaction began
+ * @suspended: parked by auxpmu_suspend()
+ * @stats: since the PMU was registered
+ */
+struct core_unit {
+	struct auxpmu_unit pub;
+	atomic_t word;
+	struct perf_output_handle handle;
+	u64 rules_buffer;
+	u64 rules_event;
+	u64 window_limit;
+	u64 window_wakeup;
+	u64 head;
+	u64 position;
+	u64 flags;
+	bool fresh;
+	bool suspended;
+	struct core_stats stats;
+};
+
+static inline struct core_event *core_event(struct auxpmu_event *event)
+{
+	return container_of(event, struct core_event, pub);
+}
+
+/* The event that @unit traces for; between add and del. */
+static inline struct core_event *core_unit_event(const struct core_unit *unit)
+{
+	return core_event(auxpmu_unit_event(&unit->pub));
+}
+
+static inline struct core_buffer *core_buffer(struct auxpmu_buffer *buffer)
+{
+	return container_of(buffer, struct core_buffer, pub);
+}
+
+static inline struct core_unit *core_unit(struct auxpmu_unit *unit)
+{
+	return container_of(unit, struct core_unit, pub);
+}
 
 struct auxpmu_complaints;
 struct auxpmu_paranoid;
@@ -46,13 +139,14 @@ struct auxpmu {
 	const struct auxpmu_desc *desc;
 	const struct auxpmu_ops *ops;		/* the backend's, or those of paranoid.c */
 	struct module *owner;
-	struct auxpmu_session __percpu *sessions;
+	struct core_unit __percpu *units;
 	struct auxpmu_complaints __percpu *complaints;
 	struct auxpmu_paranoid *paranoid;	/* NULL if it is believed */
 	struct list_head node;			/* of suspend.c */
 	struct claim *claim;			/* NULL if it needs none */
 	struct dentry *debugfs;
-	atomic_t faults[AUXPMU_FAULTS];
+	struct dentry *fault_folder;
+	atomic_t faults[CORE_FAULTS];
 	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */
 	atomic_t users;
 };
@@ -62,7 +156,7 @@ struct auxpmu {
 /* The order of the largest block that the hardware takes and the allocator has. */
 static inline unsigned int auxpmu_largest_order(const struct auxpmu *pmu)
 {
-	u64 block = pmu->desc->limits.max_block;
+	u64 block = pmu->desc->limits.max_chunk;
 	unsigned int most = AUXPMU_LARGEST_ORDER;
 
 	return block ? min_t(unsigned int, ilog2(block) - PAGE_SHIFT, most) : most;
@@ -75,13 +169,13 @@ static inline bool auxpmu_get(struct auxpmu *pmu)
 }
 
 /* Frees it.  May sleep. */
-void auxpmu_release(struct auxpmu *pmu);
+void auxpmu_free(struct auxpmu *pmu);
 
 /* One less; the last one of a PMU that was taken away frees it. */
 static inline void auxpmu_put(struct auxpmu *pmu)
 {
 	if (atomic_dec_return(&pmu->users) == AUXPMU_GONE)
-		auxpmu_release(pmu);
+		auxpmu_free(pmu);
 }
 
 static inline struct auxpmu *auxpmu_of(const struct perf_event *event)
@@ -89,8 +183,4 @@ static inline struct auxpmu *auxpmu_of(const struct perf_event *event)
 	return container_of(event->pmu, struct auxpmu, pmu);
 }
 
-/* The user's mistake, in one sentence; rate limited, for any user may make it. */
-#define auxpmu_notice(apmu, fmt, ...) \
-	pr_notice_ratelimited("%s: " fmt "\n", (apmu)->desc->name, ##__VA_ARGS__)
-
-#endif /* AUXPMU_PMU_H */
+#endif /* AUXPMU_INTERNAL_H */

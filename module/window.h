@@ -21,19 +21,19 @@
  * @start_align: it begins to write only at multiples of this many bytes; power of two, 1 to a page
  * @end_align: its limit and its interrupt lie only at multiples of this many bytes; power of two, 1
  *	to a page; ignored with @granule
- * @unit: it writes this many bytes at once or nothing; 1 when it does not matter. One of @unit and
- *	@end_align is a multiple of the other. Window and interrupt hold a whole number of units,
- *	counted from where the window starts; with @granule
- *	@unit has to be a power of two not above a page, so that every region holds whole units
+ * @atom: it writes this many bytes at once or nothing: a record, say; 1 when it does not matter. One
+ *	of @atom and @end_align is a multiple of the other. Window and interrupt hold a whole number
+ *	of atoms, counted from where the window starts; with @granule @atom has to be a power of two
+ *	not above a page, so that every region holds whole atoms
  * @spare: it may write this many bytes behind its limit before it stops; they are kept free, in the
  *	same chunk when
  *	@contiguous
  * @granule: 0, or: it can stop and interrupt only at the ends of regions of min(chunk, @granule)
  *	bytes; power of two and at least a page; not with @contiguous
  * @contiguous: a window lies in one chunk
- * @grid: with @contiguous: windows start at multiples of @unit counted from the beginning of the
- *	buffer, so that all units lie in one grid, and what is stepped over is whole units, or ends
- *	at the end of the buffer; @unit is a multiple of @start_align and @end_align then
+ * @grid: with @contiguous: windows start at multiples of @atom counted from the beginning of the
+ *	buffer, so that all atoms lie in one grid, and what is stepped over is whole atoms, or ends
+ *	at the end of the buffer; @atom is a multiple of @start_align and @end_align then
  * @wraps: with @contiguous: overwriting a buffer that is one chunk it goes round by itself; only in
  *	buffers of more chunks is it given one after the other
  * @early: 0, or: it may interrupt this many bytes before it has written up to where it should, less
@@ -43,7 +43,7 @@
 struct auxpmu_window_rules {
 	u32 start_align;
 	u32 end_align;
-	u32 unit;
+	u32 atom;
 	u32 spare;
 	u64 granule;
 	u32 early;
@@ -110,8 +110,8 @@ const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u
  * @chunks: of the buffer
  *
  * They do only if an empty buffer always has a window, for every head such a unit leaves behind.
- * Where @unit is a multiple of @start_align, those are the multiples of
- * @start_align and of the smaller of @unit and @end_align (of @unit, with a granule); else they are
+ * Where @atom is a multiple of @start_align, those are the multiples of
+ * @start_align and of the smaller of @atom and @end_align (of @atom, with a granule); else they are
  * any. From other heads, which only a unit with other rules can have left in the same buffer, a
  * small buffer may read as full.
  *
@@ -128,7 +128,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
  *
  * The window is the longest the rules allow from the first position they allow; the interrupt is
  * the first position they allow at or behind @request->wakeup, or @to if that comes first. A
- * contiguous window whose chunk has no room left for one unit begins with the next chunk.
+ * contiguous window whose chunk has no room left for one atom begins with the next chunk.
  *
  * With a granule, hardware that is at its limit has stopped, and what is executed until somebody
  * has come is not traced. So it interrupts at the end of the last region but one, if the window
@@ -156,9 +156,9 @@ static inline bool auxpmu_window_rest(const struct auxpmu_window_rules *rules,
 {
 	if (position >= window->irq || (position & (rules->start_align - 1)))
 		return false;
-	/* Going round, units do not begin where the last lap had them. */
-	if (rules->unit != 1 && (window->to == AUXPMU_NO_LIMIT ||
-				 (position - window->from) % rules->unit))
+	/* Going round, atoms do not begin where the last lap had them. */
+	if (rules->atom != 1 && (window->to == AUXPMU_NO_LIMIT ||
+				 (position - window->from) % rules->atom))
 		return false;
 	window->from = position;
 	return true;

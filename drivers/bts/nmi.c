@@ -27,35 +27,35 @@
  */
 static bool counted;
 
-static bool bts_nmi_is_due(const struct bts_unit *unit)
+static bool bts_nmi_is_due(const struct bts_unit *bts)
 {
-	return READ_ONCE(unit->on) && !READ_ONCE(unit->latched) && bts_unit_is_due(unit);
+	return READ_ONCE(bts->on) && !READ_ONCE(bts->latched) && bts_unit_is_due(bts);
 }
 
 static int bts_nmi_first_handler(unsigned int type, struct pt_regs *regs)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	if (bts_nmi_is_due(unit)) {
-		bts_unit_latch(unit);
-		unit->pmi = true;
+	if (bts_nmi_is_due(bts)) {
+		bts_unit_latch(bts);
+		bts->pmi = true;
 	}
 	return NMI_DONE;
 }
 
 static int bts_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
-	bool seen = unit->pmi;
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
+	bool seen = bts->pmi;
 
-	unit->pmi = false;
+	bts->pmi = false;
 	if (!seen) {
-		if (!bts_nmi_is_due(unit))
+		if (!bts_nmi_is_due(bts))
 			return NMI_DONE;
 		/* It was, before any handler ran. */
-		seen = unit->level & DEBUGCTLMSR_BTS_OFF_OS;
+		seen = bts->level & DEBUGCTLMSR_BTS_OFF_OS;
 	}
-	auxpmu_interrupt(unit->session->pmu);
+	auxpmu_interrupt(bts->unit->pmu);
 	/* Two that claim one NMI would let the next unknown one pass unnoticed. */
 	return seen && counted ? NMI_DONE : NMI_HANDLED;
 }
@@ -63,9 +63,9 @@ static int bts_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 static struct intel_nmi nmi =
 	INTEL_NMI(bts_nmi_first_handler, "auxpmu_bts_first", bts_nmi_second_handler, "auxpmu_bts");
 
-int bts_nmi_register(bool rival)
+int bts_nmi_register(bool intree)
 {
-	counted = rival;
+	counted = intree;
 	return intel_nmi_register_one(&nmi.second);
 }
 

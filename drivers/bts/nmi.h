@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /* While the stores are claimed: the one that serves it. */
-int bts_nmi_register(bool rival);
+int bts_nmi_register(bool intree);
 void bts_nmi_unregister(void);
 
 /* As long as there is an event that records the kernel: one more, before all others. */

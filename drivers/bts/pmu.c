@@ -38,9 +38,9 @@ static struct auxpmu *pmu;
 /* Can levels be left out?  DS-CPL. */
 static bool tells_levels;
 
-static int bts_pmu_unit_init(struct auxpmu_session *session)
+static int bts_pmu_unit_init(struct auxpmu_unit *unit)
 {
-	per_cpu(bts_units, session->cpu).session = session;
+	per_cpu(bts_units, unit->cpu).unit = unit;
 	return 0;
 }
 
@@ -58,7 +58,7 @@ static int bts_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux
 		return -EOPNOTSUPP;
 	aux->needs.output = AUXPMU_WINDOW;
 	aux->needs.pages = AUXPMU_PAGES_LARGE;
-	aux->needs.rules.unit = BTS_RECORD;
+	aux->needs.rules.atom = BTS_RECORD;
 	aux->needs.rules.grid = true;
 	aux->needs.rules.wraps = true;
 	aux->needs.rules.spare = SKID;
@@ -93,18 +93,18 @@ static const struct auxpmu_ops ops = {
 	.arm = bts_unit_arm,
 	.disarm = bts_unit_disarm,
 	.position = bts_unit_position,
-	.forget = bts_unit_forget,
+	.invalidate = bts_unit_invalidate,
 	.buffer_fini = bts_unit_leave_buffer,
 };
 
 static struct auxpmu_claim claim = {
-	.rival = "intel_bts",
+	.intree = "intel_bts",
 	.handlers = intel_nmi_kernels,
 	.begin = bts_nmi_register,
 	.end = bts_nmi_unregister,
-	.take = bts_unit_take,
-	.give = bts_unit_give,
-	.kill = bts_unit_kill,
+	.acquire = bts_unit_acquire,
+	.release = bts_unit_release,
+	.shutdown = bts_unit_shutdown,
 	.crash = INTEL_CRASH,
 };
 

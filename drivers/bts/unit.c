@@ -22,29 +22,29 @@ DEFINE_PER_CPU(struct bts_unit, bts_units);
 #define LEVELS		(DEBUGCTLMSR_BTS_OFF_OS | DEBUGCTLMSR_BTS_OFF_USR)
 #define OURS		(SWITCHES | DEBUGCTLMSR_BTINT | LEVELS)
 
-static int bts_unit_write_msr(struct bts_unit *unit, u32 msr, u64 value)
+static int bts_unit_write_msr(struct bts_unit *bts, u32 msr, u64 value)
 {
 	if (!wrmsrq_safe(msr, value))
 		return 0;
-	unit->errors.fault++;
+	bts->errors.fault++;
 	trace_auxpmu_bts_fault(msr, value);
 	return -EIO;
 }
 
 /* The other bits belong to others: last branch records, single steps, what is frozen when. */
-static int bts_unit_set_switches(struct bts_unit *unit, u64 bits)
+static int bts_unit_set_switches(struct bts_unit *bts, u64 bits)
 {
 	u64 ctl;
 
 	rdmsrq(MSR_IA32_DEBUGCTLMSR, ctl);
-	return bts_unit_write_msr(unit, MSR_IA32_DEBUGCTLMSR, (ctl & ~(u64)OURS) | bits);
+	return bts_unit_write_msr(bts, MSR_IA32_DEBUGCTLMSR, (ctl & ~(u64)OURS) | bits);
 }
 
-static void bts_unit_switch_off(struct bts_unit *unit)
+static void bts_unit_switch_off(struct bts_unit *bts)
 {
-	bts_unit_set_switches(unit, 0);
+	bts_unit_set_switches(bts, 0);
 	if (in_nmi())
-		unit->off_in_nmi = true;
+		bts->off_in_nmi = true;
 }
 
 static void bts_unit_set_fields(struct debug_store *area, const struct bts_fields *fields)
@@ -58,14 +58,14 @@ static void bts_unit_set_fields(struct debug_store *area, const struct bts_field
 /* --- for the framework --------------------------------------------------------------------- */
 
 /* A CPU that came while somebody else was faster is not ours. */
-int bts_unit_add(struct auxpmu_session *session)
+int bts_unit_add(struct auxpmu_unit *unit)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
-	const struct perf_event_attr *attr = &session->event->attr;
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
+	const struct perf_event_attr *attr = &unit->event->attr;
 
-	unit->level = (attr->exclude_kernel ? DEBUGCTLMSR_BTS_OFF_OS : 0) |
-		      (attr->exclude_user ? DEBUGCTLMSR_BTS_OFF_USR : 0);
-	return unit->claimed ? 0 : -ENODEV;
+	bts->level = (attr->exclude_kernel ? DEBUGCTLMSR_BTS_OFF_OS : 0) |
+		     (attr->exclude_user ? DEBUGCTLMSR_BTS_OFF_USR : 0);
+	return bts->claimed ? 0 : -ENODEV;
 }
 
 /*
@@ -73,25 +73,25 @@ int bts_unit_add(struct auxpmu_session *session)
  * store's.  The switches are off, unless an NMI that switched them off came into somebody's change
  * of another bit of the register, who then wrote back what had been read.
  */
-void bts_unit_del(struct auxpmu_session *session)
+void bts_unit_del(struct auxpmu_unit *unit)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	if (!unit->claimed)
+	if (!bts->claimed)
 		return;
-	if (unit->off_in_nmi) {
-		unit->off_in_nmi = false;
-		bts_unit_set_switches(unit, 0);
+	if (bts->off_in_nmi) {
+		bts->off_in_nmi = false;
+		bts_unit_set_switches(bts, 0);
 	}
-	bts_unit_set_fields(unit->area, &unit->saved);
+	bts_unit_set_fields(bts->area, &bts->saved);
 }
 
 static void bts_unit_stay_off(void *unused)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	if (unit->claimed && !unit->on)
-		bts_unit_set_switches(unit, 0);
+	if (bts->claimed && !bts->on)
+		bts_unit_set_switches(bts, 0);
 }
 
 /*
@@ -108,9 +108,9 @@ void bts_unit_leave_buffer(struct auxpmu_buffer *buffer)
 }
 
 /* The buffer is one block, which the unit writes round and round. */
-static bool bts_unit_goes_round(const struct auxpmu_session *session)
+static bool bts_unit_goes_round(const struct auxpmu_unit *unit)
 {
-	return session->window.to == AUXPMU_NO_LIMIT;
+	return unit->window.to == AUXPMU_NO_LIMIT;
 }
 
 /*
@@ -130,9 +130,9 @@ static bool bts_unit_is_full(const struct debug_store *area)
 }
 
 /* What of such a block holds whole records, but for the slot that is left over. */
-static u64 bts_unit_lap(const struct auxpmu_session *session)
+static u64 bts_unit_lap(const struct auxpmu_unit *unit)
 {
-	u64 length = auxpmu_chunk_nth(&session->buffer->chunks, 0).length;
+	u64 length = auxpmu_chunk_nth(&unit->buffer->chunks, 0).length;
 
 	return length - length % BTS_RECORD - BTS_RECORD;
 }
@@ -141,11 +141,10 @@ static u64 bts_unit_lap(const struct auxpmu_session *session)
  * Going round it does not interrupt, and nothing counts the laps; but the first one ends with a
  * record where there was none, for buffers begin as zeros.
  */
-static bool bts_unit_lap_ended(const struct auxpmu_session *session)
+static bool bts_unit_lap_ended(const struct auxpmu_unit *unit)
 {
 	u64 run;
-	const u64 *last =
-		auxpmu_buffer_run(session->buffer, bts_unit_lap(session) - BTS_RECORD, &run);
+	const u64 *last = auxpmu_buffer_run(unit->buffer, bts_unit_lap(unit) - BTS_RECORD, &run);
 
 	return READ_ONCE(last[0]) || READ_ONCE(last[1]) || READ_ONCE(last[2]);
 }
@@ -154,101 +153,101 @@ static bool bts_unit_lap_ended(const struct auxpmu_session *session)
  * The threshold is where the framework wants the interrupt; behind the limit there is room for what
  * is recorded until somebody has come.
  */
-static struct bts_fields bts_unit_place(struct bts_unit *unit, const struct auxpmu_session *session)
+static struct bts_fields bts_unit_place(struct bts_unit *bts, const struct auxpmu_unit *unit)
 {
-	const struct auxpmu_window *window = &session->window;
-	u64 run, at = (u64)auxpmu_buffer_run(session->buffer, window->from, &run);
+	const struct auxpmu_window *window = &unit->window;
+	u64 run, at = (u64)auxpmu_buffer_run(unit->buffer, window->from, &run);
 
-	unit->window = at;
-	unit->first_lap = false;
-	if (bts_unit_goes_round(session)) {
-		u64 base = at - auxpmu_buffer_offset(session->buffer, window->from);
-		u64 end = base + bts_unit_lap(session) + BTS_RECORD;
+	bts->window = at;
+	bts->first_lap = false;
+	if (bts_unit_goes_round(unit)) {
+		u64 base = at - auxpmu_buffer_offset(unit->buffer, window->from);
+		u64 end = base + bts_unit_lap(unit) + BTS_RECORD;
 
-		unit->first_lap = !bts_unit_lap_ended(session);
+		bts->first_lap = !bts_unit_lap_ended(unit);
 		return (struct bts_fields){ base, at, bts_unit_maximum(end), end + BTS_RECORD };
 	}
 	return (struct bts_fields){
 		.base = at,
 		.index = at,
-		.maximum = bts_unit_maximum(at + window->to - window->from + session->rules.spare),
+		.maximum = bts_unit_maximum(at + window->to - window->from + unit->rules.spare),
 		.threshold = at + (window->irq - window->from),
 	};
 }
 
-int bts_unit_arm(struct auxpmu_session *session)
+int bts_unit_arm(struct auxpmu_unit *unit)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 	struct bts_fields fields;
 	int ret;
 
-	if (!unit->claimed)
+	if (!bts->claimed)
 		return -ENODEV;
-	fields = bts_unit_place(unit, session);
-	bts_unit_set_fields(unit->area, &fields);
-	WRITE_ONCE(unit->latched, false);
+	fields = bts_unit_place(bts, unit);
+	bts_unit_set_fields(bts->area, &fields);
+	WRITE_ONCE(bts->latched, false);
 	barrier();
 	/* From here on an NMI may switch it off. */
-	WRITE_ONCE(unit->on, true);
+	WRITE_ONCE(bts->on, true);
 	barrier();
 	/* Without BTINT it goes round. */
-	ret = bts_unit_set_switches(unit, SWITCHES | unit->level |
-				    (bts_unit_goes_round(session) ? 0 : DEBUGCTLMSR_BTINT));
+	ret = bts_unit_set_switches(bts, SWITCHES | bts->level |
+				    (bts_unit_goes_round(unit) ? 0 : DEBUGCTLMSR_BTINT));
 	if (ret)
-		WRITE_ONCE(unit->on, false);
+		WRITE_ONCE(bts->on, false);
 	return ret;
 }
 
-void bts_unit_disarm(struct auxpmu_session *session)
+void bts_unit_disarm(struct auxpmu_unit *unit)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	WRITE_ONCE(unit->on, false);
+	WRITE_ONCE(bts->on, false);
 	barrier();
-	if (!unit->latched)
-		bts_unit_switch_off(unit);
+	if (!bts->latched)
+		bts_unit_switch_off(bts);
 	/* Records are in memory, in order, like any other store of this processor. */
 	barrier();
 }
 
-void bts_unit_latch(struct bts_unit *unit)
+void bts_unit_latch(struct bts_unit *bts)
 {
-	bts_unit_switch_off(unit);
-	WRITE_ONCE(unit->latched, true);
+	bts_unit_switch_off(bts);
+	WRITE_ONCE(bts->latched, true);
 }
 
 /* Bytes of a unit that goes round: a lap more than the index tells when the first has ended. */
-static u64 bts_unit_gone_round(const struct bts_unit *unit, const struct auxpmu_session *session)
+static u64 bts_unit_gone_round(const struct bts_unit *bts, const struct auxpmu_unit *unit)
 {
-	u64 from = auxpmu_buffer_offset(session->buffer, session->window.from);
-	u64 least = unit->first_lap && bts_unit_lap_ended(session) ?
-		    bts_unit_lap(session) - from : 0;
+	u64 from = auxpmu_buffer_offset(unit->buffer, unit->window.from);
+	u64 least = bts->first_lap && bts_unit_lap_ended(unit) ?
+		    bts_unit_lap(unit) - from : 0;
 
-	return auxpmu_buffer_distance(session->buffer, from,
-				      unit->area->bts_index - unit->area->bts_buffer_base, least);
+	return auxpmu_buffer_distance(unit->buffer, from,
+				      bts->area->bts_index - bts->area->bts_buffer_base, least);
 }
 
-void bts_unit_position(struct auxpmu_session *session, struct auxpmu_position *position)
+void bts_unit_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
-	const struct debug_store *area = unit->area;
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
+	const struct debug_store *area = bts->area;
 
-	if (bts_unit_goes_round(session)) {
-		position->bytes = bts_unit_gone_round(unit, session);
+	if (bts_unit_goes_round(unit)) {
+		position->bytes = bts_unit_gone_round(bts, unit);
 		return;
 	}
-	position->bytes = area->bts_index - unit->window;
+	position->bytes = area->bts_index - bts->window;
 	if (!bts_unit_is_full(area))
 		return;
 	/* Whether it has dropped records, or was just about to, it does not say. */
-	unit->errors.full++;
+	bts->errors.full++;
 	trace_auxpmu_bts_full(area->bts_index, area->bts_interrupt_threshold);
 	position->gap = true;
 }
 
-bool bts_unit_is_due(const struct bts_unit *unit)
+bool bts_unit_is_due(const struct bts_unit *bts)
 {
-	return READ_ONCE(unit->area->bts_index) >= unit->area->bts_interrupt_threshold;
+	return READ_ONCE(bts->area->bts_index) >= bts->area->bts_interrupt_threshold;
 }
 
 /* --- the claim ----------------------------------------------------------------------------- */
@@ -263,24 +262,24 @@ static struct debug_store *bts_unit_area_here(void)
  * While the kernel's own PMU is held, or has counters and PEBS, the register names that area. Else
  * it is 0, and stays so: what would set it is set up with the first counter, which we have.
  */
-static int bts_unit_take_area(struct bts_unit *unit, const char **why)
+static int bts_unit_acquire_area(struct bts_unit *bts, const char **why)
 {
 	u64 at;
 
-	unit->area = bts_unit_area_here();
+	bts->area = bts_unit_area_here();
 	if (rdmsrq_safe(MSR_IA32_DS_AREA, &at))
 		return -ENODEV;
-	if (at && at != (u64)unit->area) {
+	if (at && at != (u64)bts->area) {
 		*why = "IA32_DS_AREA is set, and not by this kernel";
 		return -EBUSY;
 	}
-	unit->own_area = !at;
-	return at ? 0 : bts_unit_write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
+	bts->own_area = !at;
+	return at ? 0 : bts_unit_write_msr(bts, MSR_IA32_DS_AREA, (u64)bts->area);
 }
 
-int bts_unit_take(const char **why)
+int bts_unit_acquire(const char **why)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 	u64 ctl;
 	int ret;
 
@@ -290,48 +289,48 @@ int bts_unit_take(const char **why)
 		*why = "BTS or TR is set, by firmware or by a tool that writes registers";
 		return -EBUSY;
 	}
-	ret = bts_unit_take_area(unit, why);
+	ret = bts_unit_acquire_area(bts, why);
 	if (ret)
 		return ret;
-	unit->others_ctl = ctl & OURS;
-	unit->saved = (struct bts_fields){
-		.base = unit->area->bts_buffer_base,
-		.index = unit->area->bts_index,
-		.maximum = unit->area->bts_absolute_maximum,
-		.threshold = unit->area->bts_interrupt_threshold,
+	bts->others_ctl = ctl & OURS;
+	bts->saved = (struct bts_fields){
+		.base = bts->area->bts_buffer_base,
+		.index = bts->area->bts_index,
+		.maximum = bts->area->bts_absolute_maximum,
+		.threshold = bts->area->bts_interrupt_threshold,
 	};
-	unit->claimed = true;
+	bts->claimed = true;
 	return 0;
 }
 
-void bts_unit_give(void)
+void bts_unit_release(void)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	unit->claimed = false;
-	bts_unit_set_switches(unit, unit->others_ctl);
-	bts_unit_set_fields(unit->area, &unit->saved);
-	if (unit->own_area)
-		bts_unit_write_msr(unit, MSR_IA32_DS_AREA, 0);
+	bts->claimed = false;
+	bts_unit_set_switches(bts, bts->others_ctl);
+	bts_unit_set_fields(bts->area, &bts->saved);
+	if (bts->own_area)
+		bts_unit_write_msr(bts, MSR_IA32_DS_AREA, 0);
 }
 
 /* What the kernel has put into the register it puts back itself (perf_restore_debug_store()). */
-void bts_unit_forget(struct auxpmu_session *session)
+void bts_unit_invalidate(struct auxpmu_unit *unit)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	if (unit->claimed && unit->own_area)
-		bts_unit_write_msr(unit, MSR_IA32_DS_AREA, (u64)unit->area);
+	if (bts->claimed && bts->own_area)
+		bts_unit_write_msr(bts, MSR_IA32_DS_AREA, (u64)bts->area);
 }
 
-void bts_unit_kill(void)
+void bts_unit_shutdown(void)
 {
-	struct bts_unit *unit = this_cpu_ptr(&bts_units);
+	struct bts_unit *bts = this_cpu_ptr(&bts_units);
 
-	if (!unit->claimed)
+	if (!bts->claimed)
 		return;
-	unit->claimed = false;
-	bts_unit_set_switches(unit, 0);
+	bts->claimed = false;
+	bts_unit_set_switches(bts, 0);
 }
 
 static struct auxpmu_counter errors[] = {

@@ -50,7 +50,7 @@ struct bts_errors {
  * @saved: what the fields were before they were claimed
  */
 struct bts_unit {
-	struct auxpmu_session *session;
+	struct auxpmu_unit *unit;
 	bool claimed;
 	bool on;
 	bool latched;
@@ -69,27 +69,27 @@ struct bts_unit {
 DECLARE_PER_CPU(struct bts_unit, bts_units);
 
 /* Operations of the framework. */
-int bts_unit_add(struct auxpmu_session *session);
-void bts_unit_del(struct auxpmu_session *session);
-int bts_unit_arm(struct auxpmu_session *session);
-void bts_unit_disarm(struct auxpmu_session *session);
-void bts_unit_position(struct auxpmu_session *session, struct auxpmu_position *position);
-void bts_unit_forget(struct auxpmu_session *session);
+int bts_unit_add(struct auxpmu_unit *unit);
+void bts_unit_del(struct auxpmu_unit *unit);
+int bts_unit_arm(struct auxpmu_unit *unit);
+void bts_unit_disarm(struct auxpmu_unit *unit);
+void bts_unit_position(struct auxpmu_unit *unit, struct auxpmu_position *position);
+void bts_unit_invalidate(struct auxpmu_unit *unit);
 void bts_unit_leave_buffer(struct auxpmu_buffer *buffer);
 
 /* Has it got to where it interrupts? */
-bool bts_unit_is_due(const struct bts_unit *unit);
+bool bts_unit_is_due(const struct bts_unit *bts);
 
 /* Switches it off; whoever disarms it then finds it so. */
-void bts_unit_latch(struct bts_unit *unit);
+void bts_unit_latch(struct bts_unit *bts);
 
 /*
  * The claim: saves the fields, which takes that nobody records; puts them back; switches it off for
  * good.
  */
-int bts_unit_take(const char **why);
-void bts_unit_give(void);
-void bts_unit_kill(void);
+int bts_unit_acquire(const char **why);
+void bts_unit_release(void);
+void bts_unit_shutdown(void);
 
 /* sysfs errors/: the errors of all units, counted. */
 extern const struct attribute_group bts_errors_group;

@@ -17,7 +17,7 @@
 
 /* The registers, and what makes them move. */
 struct example_unit {
-	struct auxpmu_session *session;
+	struct auxpmu_unit *unit;
 	struct timer_list clock;
 	bool enable;
 	u64 base;
@@ -34,53 +34,53 @@ MODULE_PARM_DESC(periodic, "trace begins with the clock's next tick, not at once
 static struct auxpmu *example;
 
 /* The hardware's side: one record. */
-static void example_write(struct example_unit *unit)
+static void example_write(struct example_unit *mine)
 {
 	u64 room;
-	u64 *record = auxpmu_buffer_run(unit->session->buffer, unit->pointer, &room);
+	u64 *record = auxpmu_buffer_run(mine->unit->buffer, mine->pointer, &room);
 
-	record[0] = unit->count++;
+	record[0] = mine->count++;
 	record[1] = ~record[0];
-	record[2] = unit->session->cpu;
+	record[2] = mine->unit->cpu;
 	record[3] = 0;
-	unit->pointer += EXAMPLE_RECORD;
+	mine->pointer += EXAMPLE_RECORD;
 }
 
 /* The hardware's side: some time has passed.  Softirq; IRQs off is what the framework asks for. */
 static void example_clock(struct timer_list *timer)
 {
-	struct example_unit *unit = container_of(timer, struct example_unit, clock);
+	struct example_unit *mine = container_of(timer, struct example_unit, clock);
 	unsigned long flags;
 	unsigned int n;
 
 	local_irq_save(flags);
 	for (n = 0; n < EXAMPLE_RECORDS_A_TICK; n++) {
-		if (!unit->enable || unit->pointer == unit->limit)
+		if (!mine->enable || mine->pointer == mine->limit)
 			break;
-		example_write(unit);
-		if (unit->pointer == unit->threshold)
+		example_write(mine);
+		if (mine->pointer == mine->threshold)
 			/* Events may open before auxpmu_register() has returned. */
-			auxpmu_interrupt(unit->session->pmu);
+			auxpmu_interrupt(mine->unit->pmu);
 	}
-	if (unit->session->event)
+	if (mine->unit->event)
 		mod_timer(timer, jiffies + 1);
 	local_irq_restore(flags);
 }
 
-static int example_unit_init(struct auxpmu_session *session)
+static int example_unit_init(struct auxpmu_unit *unit)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	unit->session = session;
-	timer_setup(&unit->clock, example_clock, TIMER_PINNED);
+	mine->unit = unit;
+	timer_setup(&mine->clock, example_clock, TIMER_PINNED);
 	return 0;
 }
 
-static void example_unit_exit(struct auxpmu_session *session)
+static void example_unit_exit(struct auxpmu_unit *unit)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	timer_delete_sync(&unit->clock);
+	timer_delete_sync(&mine->clock);
 }
 
 static int example_event_init(struct perf_event *event, struct auxpmu_event *aux)
@@ -89,52 +89,52 @@ static int example_event_init(struct perf_event *event, struct auxpmu_event *aux
 		return -EINVAL;
 	aux->needs.output = AUXPMU_WINDOW;
 	aux->needs.rules.start_align = EXAMPLE_RECORD;
-	aux->needs.rules.unit = EXAMPLE_RECORD;
+	aux->needs.rules.atom = EXAMPLE_RECORD;
 	return 0;
 }
 
-static int example_add(struct auxpmu_session *session)
+static int example_add(struct auxpmu_unit *unit)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	mod_timer(&unit->clock, jiffies + 1);
+	mod_timer(&mine->clock, jiffies + 1);
 	return 0;
 }
 
 /* Switching on traces what happens from then on: one record at once, unless it is periodic. */
-static int example_arm(struct auxpmu_session *session)
+static int example_arm(struct auxpmu_unit *unit)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	unit->base = session->window.from;
-	unit->pointer = unit->base;
-	unit->threshold = session->window.irq;
-	unit->limit = session->window.to;
-	unit->enable = true;
-	if (session->starting && !periodic)
-		example_write(unit);
+	mine->base = unit->window.from;
+	mine->pointer = mine->base;
+	mine->threshold = unit->window.irq;
+	mine->limit = unit->window.to;
+	mine->enable = true;
+	if (unit->starting && !periodic)
+		example_write(mine);
 	return 0;
 }
 
-static void example_disarm(struct auxpmu_session *session)
+static void example_disarm(struct auxpmu_unit *unit)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	unit->enable = false;
+	mine->enable = false;
 }
 
-static void example_position(struct auxpmu_session *session, struct auxpmu_position *position)
+static void example_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	position->bytes = unit->pointer - unit->base;
+	position->bytes = mine->pointer - mine->base;
 }
 
-static bool example_irq_pending(struct auxpmu_session *session)
+static bool example_irq_pending(struct auxpmu_unit *unit)
 {
-	struct example_unit *unit = session->unit;
+	struct example_unit *mine = unit->private;
 
-	return unit->pointer >= unit->threshold;
+	return mine->pointer >= mine->threshold;
 }
 
 static const struct auxpmu_ops example_ops = {

@@ -29,21 +29,21 @@
 
 static int pt_nmi_first_handler(unsigned int type, struct pt_regs *regs)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 
 	/*
 	 * It was being switched off, and what that brought to memory interrupts.  The kernel's
 	 * handler acknowledges that, before anybody has seen it.
 	 */
-	if (READ_ONCE(unit->unread)) {
-		unit->interrupted |= pt_unit_status();
+	if (READ_ONCE(pt->unread)) {
+		pt->interrupted |= pt_unit_status();
 		return NMI_DONE;
 	}
-	if (!pt_unit_may_interrupt(unit) || !pt_unit_status())
+	if (!pt_unit_may_interrupt(pt) || !pt_unit_status())
 		return NMI_DONE;
 	/* As the kernel's handler does for what it sees. */
 	auxpmu_count_perf_interrupt();
-	pt_unit_serve(unit);
+	pt_unit_serve(pt);
 	return NMI_HANDLED;
 }
 
@@ -53,18 +53,18 @@ static int pt_nmi_first_handler(unsigned int type, struct pt_regs *regs)
  */
 static int pt_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 
-	if (!pt_unit_may_interrupt(unit) || !pt_topa_passed(unit->session->buffer))
+	if (!pt_unit_may_interrupt(pt) || !pt_topa_passed(pt->unit->buffer))
 		return NMI_DONE;
-	pt_unit_serve(unit);
+	pt_unit_serve(pt);
 	return NMI_HANDLED;
 }
 
 static struct intel_nmi nmi =
 	INTEL_NMI(pt_nmi_first_handler, "auxpmu_pt_first", pt_nmi_second_handler, "auxpmu_pt");
 
-int pt_nmi_register(bool rival)
+int pt_nmi_register(bool intree)
 {
 	return intel_nmi_register(&nmi);
 }

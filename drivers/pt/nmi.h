@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-int pt_nmi_register(bool rival);
+int pt_nmi_register(bool intree);
 void pt_nmi_unregister(void);
 
 #endif /* AUXPMU_PT_NMI_H */

@@ -35,9 +35,9 @@ MODULE_PARM_DESC(name, "auxpmu_pt, or intel_pt where the kernel has no PMU of th
 
 static struct auxpmu *pmu;
 
-static int pt_pmu_unit_init(struct auxpmu_session *session)
+static int pt_pmu_unit_init(struct auxpmu_unit *unit)
 {
-	per_cpu(pt_units, session->cpu).session = session;
+	per_cpu(pt_units, unit->cpu).unit = unit;
 	return 0;
 }
 
@@ -71,7 +71,7 @@ static void pt_pmu_buffer_fini(struct auxpmu_buffer *buffer)
 }
 
 /* A CPU that came while somebody else was faster is not ours, and one that can do less neither. */
-static int pt_pmu_add(struct auxpmu_session *session)
+static int pt_pmu_add(struct auxpmu_unit *unit)
 {
 	return this_cpu_read(pt_units.claimed) ? 0 : -ENODEV;
 }
@@ -86,17 +86,17 @@ static const struct auxpmu_ops ops = {
 	.arm = pt_unit_arm,
 	.disarm = pt_unit_disarm,
 	.position = pt_unit_position,
-	.forget = pt_unit_forget,
+	.invalidate = pt_unit_invalidate,
 };
 
 static struct auxpmu_claim claim = {
-	.rival = "intel_pt",
+	.intree = "intel_pt",
 	.handlers = intel_nmi_kernels,
 	.begin = pt_nmi_register,
 	.end = pt_nmi_unregister,
-	.take = pt_unit_take,
-	.give = pt_unit_give,
-	.kill = pt_unit_kill,
+	.acquire = pt_unit_acquire,
+	.release = pt_unit_release,
+	.shutdown = pt_unit_shutdown,
 	.crash = INTEL_CRASH,
 };
 
@@ -116,7 +116,7 @@ static struct auxpmu_desc desc = {
 	.filters_stop = true,
 	.tell_once = true,
 	/* The largest region that a table can name. */
-	.limits.max_block = SZ_128M,
+	.limits.max_chunk = SZ_128M,
 };
 
 static int __init pt_init(void)

@@ -40,25 +40,25 @@ DEFINE_PER_CPU(struct pt_unit, pt_units);
 #define MASK_INDEX			GENMASK_ULL(31, 7)
 #define MASK_OFFSET_SHIFT		32
 
-static noinline int pt_unit_write_failed(struct pt_unit *unit, u32 msr, u64 value)
+static noinline int pt_unit_write_failed(struct pt_unit *pt, u32 msr, u64 value)
 {
-	unit->errors.fault++;
+	pt->errors.fault++;
 	trace_auxpmu_pt_fault(msr, value);
 	return -EIO;
 }
 
-static __always_inline int pt_unit_write_msr(struct pt_unit *unit, u32 msr, u64 value)
+static __always_inline int pt_unit_write_msr(struct pt_unit *pt, u32 msr, u64 value)
 {
-	return likely(!wrmsrq_safe(msr, value)) ? 0 : pt_unit_write_failed(unit, msr, value);
+	return likely(!wrmsrq_safe(msr, value)) ? 0 : pt_unit_write_failed(pt, msr, value);
 }
 
 /* Writes of MSRs are slow: not what they hold already. */
-static int pt_unit_update_msr(struct pt_unit *unit, u32 msr, u64 *held, u64 value)
+static int pt_unit_update_msr(struct pt_unit *pt, u32 msr, u64 *held, u64 value)
 {
-	if (unit->known && *held == value)
+	if (pt->known && *held == value)
 		return 0;
 	*held = value;
-	return pt_unit_write_msr(unit, msr, value);
+	return pt_unit_write_msr(pt, msr, value);
 }
 
 /*
@@ -76,28 +76,28 @@ static u64 pt_unit_canonical(u64 address, bool upwards)
 }
 
 /* The event's address filters; where the registers are not known, all of them. */
-static noinline int pt_unit_set_ranges(struct pt_unit *unit, const struct auxpmu_event *aux)
+static noinline int pt_unit_set_ranges(struct pt_unit *pt, const struct auxpmu_event *aux)
 {
-	unsigned int nr = unit->known ? aux->nr_ranges : pt_nr_ranges(), n;
+	unsigned int nr = pt->known ? aux->nr_ranges : pt_nr_ranges(), n;
 	int ret = 0;
 
 	for (n = 0; n < nr && !ret; n++) {
-		u64 first = unit->range[n][0], last = unit->range[n][1];
+		u64 first = pt->range[n][0], last = pt->range[n][1];
 
 		if (n < aux->nr_ranges) {
 			first = pt_unit_canonical(aux->ranges[n].first, true);
 			last = pt_unit_canonical(aux->ranges[n].last, false);
 		}
-		ret = pt_unit_update_msr(unit, MSR_RTIT_RANGE(n, 0), &unit->range[n][0], first) ?:
-		      pt_unit_update_msr(unit, MSR_RTIT_RANGE(n, 1), &unit->range[n][1], last);
+		ret = pt_unit_update_msr(pt, MSR_RTIT_RANGE(n, 0), &pt->range[n][0], first) ?:
+		      pt_unit_update_msr(pt, MSR_RTIT_RANGE(n, 1), &pt->range[n][1], last);
 	}
 	return ret;
 }
 
 /* IA32_RTIT_CTL as event_init() has made it, and the address filters of now. */
-static u64 pt_unit_event_ctl(const struct auxpmu_session *session)
+static u64 pt_unit_event_ctl(const struct auxpmu_unit *unit)
 {
-	const struct auxpmu_event *aux = auxpmu_session_event(session);
+	const struct auxpmu_event *aux = auxpmu_unit_event(unit);
 	u64 ctl = (uintptr_t)aux->private | RTIT_CTL_TOPA;
 	unsigned int n;
 
@@ -107,27 +107,27 @@ static u64 pt_unit_event_ctl(const struct auxpmu_session *session)
 }
 
 /* In the first of the laps, after which an overwriting unit has filled the buffer? */
-static bool pt_unit_first_lap(const struct auxpmu_session *session)
+static bool pt_unit_first_lap(const struct auxpmu_unit *unit)
 {
-	return session->buffer->overwrite &&
-	       auxpmu_buffer_first_lap(session->buffer, session->window.from);
+	return unit->buffer->overwrite &&
+	       auxpmu_buffer_first_lap(unit->buffer, unit->window.from);
 }
 
 /* Where output begins, in tables or registers. */
-static struct pt_output pt_unit_place(struct pt_unit *unit, const struct auxpmu_session *session)
+static struct pt_output pt_unit_place(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
-	unit->from = auxpmu_buffer_offset(session->buffer, session->window.from);
-	return pt_topa_place(session->buffer, session->window.from, &unit->region);
+	pt->from = auxpmu_buffer_offset(unit->buffer, unit->window.from);
+	return pt_topa_place(unit->buffer, unit->window.from, &pt->region);
 }
 
 /* The window goes on where the last one ended, inside a region: the registers are right. */
-static bool pt_unit_goes_on(struct pt_unit *unit, const struct auxpmu_session *session)
+static bool pt_unit_goes_on(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
-	if (session->starting || !unit->known || unit->at.full ||
-	    unit->at.offset != auxpmu_buffer_offset(session->buffer, session->window.from))
+	if (unit->starting || !pt->known || pt->at.full ||
+	    pt->at.offset != auxpmu_buffer_offset(unit->buffer, unit->window.from))
 		return false;
-	unit->from = unit->at.offset;
-	unit->region = unit->at.region;
+	pt->from = pt->at.offset;
+	pt->region = pt->at.region;
 	return true;
 }
 
@@ -135,143 +135,143 @@ static bool pt_unit_goes_on(struct pt_unit *unit, const struct auxpmu_session *s
  * An event is started.  What it traces goes on from what this unit wrote last only if that was for
  * such an event, at the place where this one begins; else decoders need a PSB to find their way in.
  */
-static void pt_unit_configure(struct pt_unit *unit, const struct auxpmu_session *session)
+static void pt_unit_configure(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
-	u64 ctl = pt_unit_event_ctl(session);
+	u64 ctl = pt_unit_event_ctl(unit);
 
-	unit->cut |= !unit->known || unit->ctl != ctl ||
-		     (unit->status & (RTIT_STATUS_STOPPED | RTIT_STATUS_ERROR));
-	unit->ctl = ctl;
+	pt->cut |= !pt->known || pt->ctl != ctl ||
+		   (pt->status & (RTIT_STATUS_STOPPED | RTIT_STATUS_ERROR));
+	pt->ctl = ctl;
 }
 
-static int pt_unit_set_output(struct pt_unit *unit, const struct auxpmu_session *session)
+static int pt_unit_set_output(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
 	struct pt_output output;
 	u64 mask;
 
-	if (pt_unit_goes_on(unit, session))
+	if (pt_unit_goes_on(pt, unit))
 		return 0;
-	output = pt_unit_place(unit, session);
+	output = pt_unit_place(pt, unit);
 	mask = (u64)output.offset << MASK_OFFSET_SHIFT | (u64)output.index << MASK_INDEX_SHIFT |
 	       MASK_LOWEST;
-	if (session->starting)
-		unit->cut |= output.base != unit->output_base || mask != unit->output_mask;
-	return pt_unit_update_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, &unit->output_base,
+	if (unit->starting)
+		pt->cut |= output.base != pt->output_base || mask != pt->output_mask;
+	return pt_unit_update_msr(pt, MSR_IA32_RTIT_OUTPUT_BASE, &pt->output_base,
 				  output.base) ?:
-	       pt_unit_update_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, &unit->output_mask, mask);
+	       pt_unit_update_msr(pt, MSR_IA32_RTIT_OUTPUT_MASK, &pt->output_mask, mask);
 }
 
 /*
  * A PacketByteCnt of 0 has the trace begin with a PSB.  Otherwise Stopped is left as it is: if it
  * is set, the filters have stopped this event's trace.
  */
-static int pt_unit_clear_status(struct pt_unit *unit)
+static int pt_unit_clear_status(struct pt_unit *pt)
 {
-	if (!unit->cut)
+	if (!pt->cut)
 		return 0;
-	unit->cut = false;
-	unit->status = 0;
-	return pt_unit_write_msr(unit, MSR_IA32_RTIT_STATUS, 0);
+	pt->cut = false;
+	pt->status = 0;
+	return pt_unit_write_msr(pt, MSR_IA32_RTIT_STATUS, 0);
 }
 
-static int pt_unit_acknowledge(struct pt_unit *unit, u64 bits)
+static int pt_unit_acknowledge(struct pt_unit *pt, u64 bits)
 {
-	return pt_unit_write_msr(unit, MSR_CORE_PERF_GLOBAL_OVF_CTRL, bits);
+	return pt_unit_write_msr(pt, MSR_CORE_PERF_GLOBAL_OVF_CTRL, bits);
 }
 
 /*
  * With one region in a table, an interrupt is the only sign that the first lap has ended; one from
  * before, which nobody has acknowledged yet, must not be taken for it.
  */
-static int pt_unit_forget_interrupt(struct pt_unit *unit, const struct auxpmu_window *window)
+static int pt_unit_discard_interrupt(struct pt_unit *pt, const struct auxpmu_window *window)
 {
 	if (window->to != AUXPMU_NO_LIMIT || window->irq == AUXPMU_NO_LIMIT)
 		return 0;
-	return pt_unit_acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
+	return pt_unit_acknowledge(pt, GLOBAL_STATUS_TRACE_TOPAPMI);
 }
 
-static int pt_unit_switch_on(struct pt_unit *unit)
+static int pt_unit_switch_on(struct pt_unit *pt)
 {
 	int ret;
 
-	unit->interrupted = false;
-	WRITE_ONCE(unit->latched, false);
+	pt->interrupted = false;
+	WRITE_ONCE(pt->latched, false);
 	barrier();
 	/* Off until VMX operation ends, which is a gap: pt_unit_switch_off() finds it so. */
 	if (pt_vmx_forbids())
 		return 0;
 	/* From here on an NMI may switch it off. */
-	WRITE_ONCE(unit->on, true);
+	WRITE_ONCE(pt->on, true);
 	barrier();
-	ret = pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl | RTIT_CTL_TRACEEN);
+	ret = pt_unit_write_msr(pt, MSR_IA32_RTIT_CTL, pt->ctl | RTIT_CTL_TRACEEN);
 	barrier();
 	if (ret)
-		WRITE_ONCE(unit->on, false);
-	else if (READ_ONCE(unit->latched))	/* before the write, and so in vain */
-		ret = pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+		WRITE_ONCE(pt->on, false);
+	else if (READ_ONCE(pt->latched))	/* before the write, and so in vain */
+		ret = pt_unit_write_msr(pt, MSR_IA32_RTIT_CTL, pt->ctl);
 	return ret;
 }
 
-static void pt_unit_switch_off(struct pt_unit *unit)
+static void pt_unit_switch_off(struct pt_unit *pt)
 {
 	u64 ctl;
 
 	/* VMXON has done it; in VMX operation that register must not be written. */
 	if (pt_vmx_ends_traces && !rdmsrq_safe(MSR_IA32_RTIT_CTL, &ctl) &&
 	    !(ctl & RTIT_CTL_TRACEEN)) {
-		unit->errors.vmx++;
-		unit->ended = true;
-		unit->cut = true;
+		pt->errors.vmx++;
+		pt->ended = true;
+		pt->cut = true;
 		return;
 	}
-	pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, unit->ctl);
+	pt_unit_write_msr(pt, MSR_IA32_RTIT_CTL, pt->ctl);
 }
 
-int pt_unit_arm(struct auxpmu_session *session)
+int pt_unit_arm(struct auxpmu_unit *unit)
 {
-	const struct auxpmu_event *aux = auxpmu_session_event(session);
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	const struct auxpmu_event *aux = auxpmu_unit_event(unit);
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 	int ret = 0;
 
-	if (!unit->claimed)
+	if (!pt->claimed)
 		return -ENODEV;
-	if (session->starting)
-		pt_unit_configure(unit, session);
-	if (!unit->known || (session->starting && aux->nr_ranges))
-		ret = pt_unit_set_ranges(unit, aux);
-	ret = ret ?: pt_unit_set_output(unit, session);
-	pt_topa_mark(session->buffer, &session->window);
-	pt_topa_watch(session->buffer, &session->window, session->rules.early);
-	ret = ret ?: pt_unit_clear_status(unit);
-	ret = ret ?: pt_unit_forget_interrupt(unit, &session->window);
-	unit->known = !ret;
-	unit->ended = false;
-	unit->armed = !ret;
-	return ret ?: pt_unit_switch_on(unit);
+	if (unit->starting)
+		pt_unit_configure(pt, unit);
+	if (!pt->known || (unit->starting && aux->nr_ranges))
+		ret = pt_unit_set_ranges(pt, aux);
+	ret = ret ?: pt_unit_set_output(pt, unit);
+	pt_topa_mark(unit->buffer, &unit->window);
+	pt_topa_watch(unit->buffer, &unit->window, unit->rules.early);
+	ret = ret ?: pt_unit_clear_status(pt);
+	ret = ret ?: pt_unit_discard_interrupt(pt, &unit->window);
+	pt->known = !ret;
+	pt->ended = false;
+	pt->armed = !ret;
+	return ret ?: pt_unit_switch_on(pt);
 }
 
-void pt_unit_disarm(struct auxpmu_session *session)
+void pt_unit_disarm(struct auxpmu_unit *unit)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 
-	unit->armed = false;
-	WRITE_ONCE(unit->unread, true);
-	WRITE_ONCE(unit->on, false);
+	pt->armed = false;
+	WRITE_ONCE(pt->unread, true);
+	WRITE_ONCE(pt->on, false);
 	barrier();
-	if (!unit->latched)
-		pt_unit_switch_off(unit);
+	if (!pt->latched)
+		pt_unit_switch_off(pt);
 	/* With TraceEn clear all trace is on its way to memory; now it is there. */
 	wmb();
 }
 
 /* Off first: then nothing is left that could set the bit again. */
-void pt_unit_serve(struct pt_unit *unit)
+void pt_unit_serve(struct pt_unit *pt)
 {
-	pt_unit_switch_off(unit);
-	WRITE_ONCE(unit->latched, true);
-	pt_unit_acknowledge(unit, GLOBAL_STATUS_TRACE_TOPAPMI);
-	unit->interrupted = true;
-	auxpmu_interrupt(unit->session->pmu);
+	pt_unit_switch_off(pt);
+	WRITE_ONCE(pt->latched, true);
+	pt_unit_acknowledge(pt, GLOBAL_STATUS_TRACE_TOPAPMI);
+	pt->interrupted = true;
+	auxpmu_interrupt(pt->unit->pmu);
 }
 
 void pt_unit_vmx_ended(struct auxpmu *pmu)
@@ -282,117 +282,117 @@ void pt_unit_vmx_ended(struct auxpmu *pmu)
 }
 
 /* Has the unit interrupted since it was armed, whoever knows of it yet? */
-static bool pt_unit_interrupted(const struct pt_unit *unit)
+static bool pt_unit_interrupted(const struct pt_unit *pt)
 {
-	return unit->interrupted || pt_unit_status();
+	return pt->interrupted || pt_unit_status();
 }
 
 /*
  * What the offset does not tell: that output is in another region than it began in, so that it is
  * not where it began; and that the first lap has ended, or, where that interrupts, nearly.
  */
-static u64 pt_unit_least(const struct pt_unit *unit, const struct auxpmu_session *session)
+static u64 pt_unit_least(const struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
-	const struct auxpmu_window *window = &session->window;
+	const struct auxpmu_window *window = &unit->window;
 
-	if (unit->at.lapped && pt_unit_first_lap(session))
-		return auxpmu_buffer_rest(session->buffer, unit->from);
+	if (pt->at.lapped && pt_unit_first_lap(unit))
+		return auxpmu_buffer_rest(unit->buffer, pt->from);
 	if (window->to == AUXPMU_NO_LIMIT && window->irq != AUXPMU_NO_LIMIT &&
-	    pt_unit_interrupted(unit))
-		return auxpmu_buffer_rest(session->buffer, unit->from) - session->rules.early;
-	return unit->at.region != unit->region;
+	    pt_unit_interrupted(pt))
+		return auxpmu_buffer_rest(unit->buffer, pt->from) - unit->rules.early;
+	return pt->at.region != pt->region;
 }
 
 /* How far output got since the window began, by the registers, which have been read. */
-static u64 pt_unit_reached(struct pt_unit *unit, const struct auxpmu_session *session)
+static u64 pt_unit_reached(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
-	const struct auxpmu_buffer *buffer = session->buffer;
+	const struct auxpmu_buffer *buffer = unit->buffer;
 	struct pt_output output = {
-		.base = unit->output_base,
-		.index = (unit->output_mask & MASK_INDEX) >> MASK_INDEX_SHIFT,
-		.offset = unit->output_mask >> MASK_OFFSET_SHIFT,
+		.base = pt->output_base,
+		.index = (pt->output_mask & MASK_INDEX) >> MASK_INDEX_SHIFT,
+		.offset = pt->output_mask >> MASK_OFFSET_SHIFT,
 	};
 
-	unit->at = pt_topa_reached(buffer, output, unit->region);
-	return auxpmu_buffer_distance(buffer, unit->from, unit->at.offset,
-				      pt_unit_least(unit, session));
+	pt->at = pt_topa_reached(buffer, output, pt->region);
+	return auxpmu_buffer_distance(buffer, pt->from, pt->at.offset,
+				      pt_unit_least(pt, unit));
 }
 
-static void pt_unit_read_output(struct pt_unit *unit, const struct auxpmu_session *session)
+static void pt_unit_read_output(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
-	const struct pt_topa *topa = session->buffer->private;
+	const struct pt_topa *topa = unit->buffer->private;
 
-	if (unit->output_base != topa->loop)
-		rdmsrq(MSR_IA32_RTIT_OUTPUT_BASE, unit->output_base);
-	rdmsrq(MSR_IA32_RTIT_OUTPUT_MASK, unit->output_mask);
+	if (pt->output_base != topa->loop)
+		rdmsrq(MSR_IA32_RTIT_OUTPUT_BASE, pt->output_base);
+	rdmsrq(MSR_IA32_RTIT_OUTPUT_MASK, pt->output_mask);
 }
 
 /* Is trace missing? */
-static bool pt_unit_judge_status(struct pt_unit *unit)
+static bool pt_unit_judge_status(struct pt_unit *pt)
 {
-	u64 status = unit->status;
+	u64 status = pt->status;
 
 	/* Stopped inside a region: that was a filter. */
-	if (!unit->at.full)
+	if (!pt->at.full)
 		status &= ~(u64)RTIT_STATUS_STOPPED;
 	status &= RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BUFFOVF;
 	if (!status)
 		return false;
-	unit->errors.topa += !!(status & RTIT_STATUS_ERROR);
-	unit->errors.stopped += !!(status & RTIT_STATUS_STOPPED);
-	unit->errors.overflow += !!(status & RTIT_STATUS_BUFFOVF);
-	trace_auxpmu_pt_error(unit->status, unit->output_base, unit->output_mask);
-	unit->cut = true;
+	pt->errors.topa += !!(status & RTIT_STATUS_ERROR);
+	pt->errors.stopped += !!(status & RTIT_STATUS_STOPPED);
+	pt->errors.overflow += !!(status & RTIT_STATUS_BUFFOVF);
+	trace_auxpmu_pt_error(pt->status, pt->output_base, pt->output_mask);
+	pt->cut = true;
 	return true;
 }
 
-void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position)
+void pt_unit_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 
-	rdmsrq(MSR_IA32_RTIT_STATUS, unit->status);
-	pt_unit_read_output(unit, session);
-	position->bytes = pt_unit_reached(unit, session);
-	position->gap = pt_unit_judge_status(unit) || unit->ended;
-	WRITE_ONCE(unit->unread, false);
+	rdmsrq(MSR_IA32_RTIT_STATUS, pt->status);
+	pt_unit_read_output(pt, unit);
+	position->bytes = pt_unit_reached(pt, unit);
+	position->gap = pt_unit_judge_status(pt) || pt->ended;
+	WRITE_ONCE(pt->unread, false);
 }
 
-void pt_unit_forget(struct auxpmu_session *session)
+void pt_unit_invalidate(struct auxpmu_unit *unit)
 {
 	this_cpu_write(pt_units.known, false);
 }
 
-void pt_unit_kill(void)
+void pt_unit_shutdown(void)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 
-	if (!unit->claimed)
+	if (!pt->claimed)
 		return;
-	unit->claimed = false;
+	pt->claimed = false;
 	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
 	/* What it wrote is in memory, for whoever looks at that of a dead kernel. */
 	wmb();
 }
 
 /* Of a CPU that was off when the module was loaded, and is of another type than the others. */
-static bool pt_unit_is_lesser(struct pt_unit *unit)
+static bool pt_unit_is_lesser(struct pt_unit *pt)
 {
 	bool lesser = !pt_caps_here();
 
-	if (lesser && !unit->lesser)
+	if (lesser && !pt->lesser)
 		pr_notice("CPU %d is not traced: it can do less than caps/ says; load the module with all CPUs online\n",
 			  smp_processor_id());
-	unit->lesser = lesser;
+	pt->lesser = lesser;
 	return lesser;
 }
 
-int pt_unit_take(const char **why)
+int pt_unit_acquire(const char **why)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
-	struct pt_registers *saved = &unit->saved;
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
+	struct pt_registers *saved = &pt->saved;
 	unsigned int n;
 
-	if (pt_unit_is_lesser(unit))
+	if (pt_unit_is_lesser(pt))
 		return 0;
 	if (rdmsrq_safe(MSR_IA32_RTIT_CTL, &saved->ctl))
 		return -ENODEV;
@@ -409,31 +409,31 @@ int pt_unit_take(const char **why)
 		rdmsrq_safe(MSR_RTIT_RANGE(n, 0), &saved->range[n][0]);
 		rdmsrq_safe(MSR_RTIT_RANGE(n, 1), &saved->range[n][1]);
 	}
-	unit->known = false;
-	unit->claimed = true;
+	pt->known = false;
+	pt->claimed = true;
 	return 0;
 }
 
-void pt_unit_give(void)
+void pt_unit_release(void)
 {
-	struct pt_unit *unit = this_cpu_ptr(&pt_units);
-	const struct pt_registers *saved = &unit->saved;
+	struct pt_unit *pt = this_cpu_ptr(&pt_units);
+	const struct pt_registers *saved = &pt->saved;
 	unsigned int n;
 
-	if (!unit->claimed)
+	if (!pt->claimed)
 		return;
-	unit->claimed = false;
+	pt->claimed = false;
 	/* No other register can be written while TraceEn is set; in VMX operation it is clear. */
 	if (!pt_vmx_forbids())
-		pt_unit_write_msr(unit, MSR_IA32_RTIT_CTL, saved->ctl);
-	pt_unit_write_msr(unit, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
-	pt_unit_write_msr(unit, MSR_IA32_RTIT_OUTPUT_BASE, saved->output_base);
-	pt_unit_write_msr(unit, MSR_IA32_RTIT_OUTPUT_MASK, saved->output_mask);
+		pt_unit_write_msr(pt, MSR_IA32_RTIT_CTL, saved->ctl);
+	pt_unit_write_msr(pt, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);
+	pt_unit_write_msr(pt, MSR_IA32_RTIT_OUTPUT_BASE, saved->output_base);
+	pt_unit_write_msr(pt, MSR_IA32_RTIT_OUTPUT_MASK, saved->output_mask);
 	if (pt_cap(PT_CR3_FILTERING))
-		pt_unit_write_msr(unit, MSR_IA32_RTIT_CR3_MATCH, saved->cr3_match);
+		pt_unit_write_msr(pt, MSR_IA32_RTIT_CR3_MATCH, saved->cr3_match);
 	for (n = 0; n < pt_nr_ranges(); n++) {
-		pt_unit_write_msr(unit, MSR_RTIT_RANGE(n, 0), saved->range[n][0]);
-		pt_unit_write_msr(unit, MSR_RTIT_RANGE(n, 1), saved->range[n][1]);
+		pt_unit_write_msr(pt, MSR_RTIT_RANGE(n, 0), saved->range[n][0]);
+		pt_unit_write_msr(pt, MSR_RTIT_RANGE(n, 1), saved->range[n][1]);
 	}
 }
 

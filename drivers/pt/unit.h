@@ -62,7 +62,7 @@ struct pt_errors {
  * @saved: what the registers were before they were claimed
  */
 struct pt_unit {
-	struct auxpmu_session *session;
+	struct auxpmu_unit *unit;
 	bool claimed;
 	bool lesser;
 	bool armed;
@@ -88,16 +88,16 @@ struct pt_unit {
 DECLARE_PER_CPU(struct pt_unit, pt_units);
 
 /* Operations of the framework. */
-int pt_unit_arm(struct auxpmu_session *session);
-void pt_unit_disarm(struct auxpmu_session *session);
-void pt_unit_position(struct auxpmu_session *session, struct auxpmu_position *position);
-void pt_unit_forget(struct auxpmu_session *session);
+int pt_unit_arm(struct auxpmu_unit *unit);
+void pt_unit_disarm(struct auxpmu_unit *unit);
+void pt_unit_position(struct auxpmu_unit *unit, struct auxpmu_position *position);
+void pt_unit_invalidate(struct auxpmu_unit *unit);
 
 /* Is it on, so that it may interrupt? */
-static inline bool pt_unit_may_interrupt(const struct pt_unit *unit)
+static inline bool pt_unit_may_interrupt(const struct pt_unit *pt)
 {
-	return READ_ONCE(unit->on) && !READ_ONCE(unit->latched) &&
-	       unit->session->window.irq != AUXPMU_NO_LIMIT;
+	return READ_ONCE(pt->on) && !READ_ONCE(pt->latched) &&
+	       pt->unit->window.irq != AUXPMU_NO_LIMIT;
 }
 
 /* By IA32_PERF_GLOBAL_STATUS: has a unit interrupted? */
@@ -113,7 +113,7 @@ static inline bool pt_unit_status(void)
  * In NMI, of a unit that has interrupted: switches it off, so that whoever disarms it finds it so,
  * acknowledges, hands over, and has it armed anew.
  */
-void pt_unit_serve(struct pt_unit *unit);
+void pt_unit_serve(struct pt_unit *pt);
 
 /* VMX operation has ended on this CPU, during which no unit may be on.  IRQs off. */
 void pt_unit_vmx_ended(struct auxpmu *pmu);
@@ -123,9 +123,9 @@ void pt_unit_vmx_ended(struct auxpmu *pmu);
  * TraceEn clear; switches it off for good.  A unit that can do less than the others is not taken:
  * its CPU is not traced.
  */
-int pt_unit_take(const char **why);
-void pt_unit_give(void);
-void pt_unit_kill(void);
+int pt_unit_acquire(const char **why);
+void pt_unit_release(void);
+void pt_unit_shutdown(void);
 
 /* sysfs errors/: the errors of all units, counted. */
 extern const struct attribute_group pt_errors_group;

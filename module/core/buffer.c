@@ -33,11 +33,11 @@ static DEFINE_HASHTABLE(buffers, 8);
 static DEFINE_SPINLOCK(buffers_lock);
 static u64 buffers_made;
 
-struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event)
+struct core_buffer *auxpmu_buffer_find(const struct perf_event *event)
 {
 	const struct perf_event *mapped = event->parent ?: event;
 	const void *rb = READ_ONCE(mapped->rb);
-	struct auxpmu_buffer *buffer;
+	struct core_buffer *buffer;
 
 	if (!rb)
 		return NULL;
@@ -52,7 +52,7 @@ static bool buffer_pages_suit(const struct auxpmu_buffer *buffer, const struct a
 	const struct auxpmu_chunks *chunks = &buffer->chunks;
 	u64 smallest = (u64)PAGE_SIZE << chunks->order;
 
-	if (smallest < buffer->pmu->desc->limits.min_block)
+	if (smallest < buffer->pmu->desc->limits.min_chunk)
 		return false;
 	if (needs->fallback)
 		return true;
@@ -78,20 +78,20 @@ static void buffer_make_rules(const struct auxpmu_buffer *buffer, const struct a
 		buffer->pmu->ops->suit(buffer, rules);
 }
 
-bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_event *aux,
+bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_event *aux,
 			 struct auxpmu_window_rules *rules)
 {
-	const struct auxpmu_needs *needs = &aux->needs;
+	const struct auxpmu_needs *needs = &aux->pub.needs;
 
 	/* All was checked when it was made. */
 	if (aux->serial == buffer->serial) {
 		*rules = buffer->rules;
 		return true;
 	}
-	buffer_make_rules(buffer, needs, rules);
-	return buffer_pages_suit(buffer, needs) && (buffer->base || !needs->map) &&
-	       (buffer->regions.nr || !needs->regions) &&
-	       !auxpmu_window_rules_valid(rules, &buffer->chunks);
+	buffer_make_rules(&buffer->pub, needs, rules);
+	return buffer_pages_suit(&buffer->pub, needs) && (buffer->pub.base || !needs->map) &&
+	       (buffer->pub.regions.nr || !needs->regions) &&
+	       !auxpmu_window_rules_valid(rules, &buffer->pub.chunks);
 }
 
 void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length)
@@ -104,46 +104,46 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
 /* What the blocks of a buffer are asked of, the largest order the unit takes, the fault "mixed". */
-struct blocks {
+struct layout {
 	void **pages;
 	unsigned int cap;
 	bool mixed;
 };
 
 /* rb_alloc_aux() notes the order of a large block on its first page. */
-static unsigned int buffer_block_order(const struct blocks *blocks, u32 page)
+static unsigned int buffer_block_order(const struct layout *layout, u32 page)
 {
-	struct page *p = virt_to_page(blocks->pages[page]);
+	struct page *p = virt_to_page(layout->pages[page]);
 
 	return PagePrivate(p) ? page_private(p) : 0;
 }
 
 /* Pages in front of @page in a block of @order: its frame number tells where that begins. */
-static u32 buffer_before_in_block(const struct blocks *blocks, u32 page, unsigned int order)
+static u32 buffer_before_in_block(const struct layout *layout, u32 page, unsigned int order)
 {
-	return page_to_pfn(virt_to_page(blocks->pages[page])) & ((1u << order) - 1);
+	return page_to_pfn(virt_to_page(layout->pages[page])) & ((1u << order) - 1);
 }
 
 /* Does @page lie in a block of @order? */
-static bool buffer_in_block(const struct blocks *blocks, u32 page, unsigned int order)
+static bool buffer_in_block(const struct layout *layout, u32 page, unsigned int order)
 {
-	u32 before = buffer_before_in_block(blocks, page, order);
+	u32 before = buffer_before_in_block(layout, page, order);
 
-	return before <= page && buffer_block_order(blocks, page - before) == order &&
-	       blocks->pages[page - before] + ((size_t)before << PAGE_SHIFT) == blocks->pages[page];
+	return before <= page && buffer_block_order(layout, page - before) == order &&
+	       layout->pages[page - before] + ((size_t)before << PAGE_SHIFT) == layout->pages[page];
 }
 
 /* The order of the piece at @page, if a block is a half, a quarter, and so on to single pages. */
-static unsigned int buffer_mixed_order(const struct blocks *blocks, u32 page)
+static unsigned int buffer_mixed_order(const struct layout *layout, u32 page)
 {
 	unsigned int order;
 	u32 rest;
 
 	for (order = AUXPMU_LARGEST_ORDER; order; order--) {
-		if (!buffer_in_block(blocks, page, order))
+		if (!buffer_in_block(layout, page, order))
 			continue;
-		rest = (1u << order) - buffer_before_in_block(blocks, page, order);
-		return rest == 1 ? 0 : min_t(unsigned int, ilog2(rest) - 1, blocks->cap);
+		rest = (1u << order) - buffer_before_in_block(layout, page, order);
+		return rest == 1 ? 0 : min_t(unsigned int, ilog2(rest) - 1, layout->cap);
 	}
 	return 0;
 }
@@ -151,20 +151,20 @@ static unsigned int buffer_mixed_order(const struct blocks *blocks, u32 page)
 /* The order of the piece that begins at @page, when blocks above the cap count as several. */
 static unsigned int buffer_piece_order(const void *ctx, u32 page)
 {
-	const struct blocks *blocks = ctx;
-	unsigned int order = buffer_block_order(blocks, page);
+	const struct layout *layout = ctx;
+	unsigned int order = buffer_block_order(layout, page);
 
-	if (blocks->mixed)
-		return buffer_mixed_order(blocks, page);
+	if (layout->mixed)
+		return buffer_mixed_order(layout, page);
 	for (; order <= AUXPMU_LARGEST_ORDER; order++)
-		if (order >= blocks->cap && buffer_in_block(blocks, page, order))
-			return blocks->cap;
-	return min(buffer_block_order(blocks, page), blocks->cap);
+		if (order >= layout->cap && buffer_in_block(layout, page, order))
+			return layout->cap;
+	return min(buffer_block_order(layout, page), layout->cap);
 }
 
 static unsigned int buffer_largest_order(const struct auxpmu_buffer *buffer, enum auxpmu_pages wish)
 {
-	if (wish == AUXPMU_PAGES_ANY || auxpmu_fault(buffer->pmu, AUXPMU_FAULT_ORDERS))
+	if (wish == AUXPMU_PAGES_ANY || core_fault(buffer->pmu, CORE_FAULT_ORDERS))
 		return 0;
 	return auxpmu_largest_order(buffer->pmu);
 }
@@ -190,31 +190,15 @@ static int buffer_map_pages(struct auxpmu_chunks *chunks, u32 nr_pages, auxpmu_o
 	return 0;
 }
 
-/* For who asks later, and may not walk so many chunks under a lock. */
-static void buffer_count_orders(struct auxpmu_buffer *buffer)
-{
-	u32 n;
-
-	if (!buffer->chunks.first) {
-		buffer->nr_of_order[buffer->chunks.order] = buffer->chunks.nr;
-		return;
-	}
-	for (n = 0; n < buffer->chunks.nr; n++)
-		buffer->nr_of_order[get_order(auxpmu_chunk_nth(&buffer->chunks, n).length)]++;
-}
-
 static int buffer_map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
 {
-	struct blocks blocks = {
+	struct layout layout = {
 		.pages = buffer->pages,
 		.cap = buffer_largest_order(buffer, wish),
-		.mixed = auxpmu_fault(buffer->pmu, AUXPMU_FAULT_MIXED),
+		.mixed = core_fault(buffer->pmu, CORE_FAULT_MIXED),
 	};
-	int ret = buffer_map_pages(&buffer->chunks, nr_pages, buffer_piece_order, &blocks);
 
-	if (!ret)
-		buffer_count_orders(buffer);
-	return ret;
+	return buffer_map_pages(&buffer->chunks, nr_pages, buffer_piece_order, &layout);
 }
 
 /* The order of the region that begins at @page. */
@@ -272,7 +256,7 @@ static int buffer_check_limits(const struct auxpmu *pmu, const struct auxpmu_buf
 
 static u64 buffer_block_wanted(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
 {
-	u64 block = buffer->pmu->desc->limits.min_block;
+	u64 block = buffer->pmu->desc->limits.min_chunk;
 
 	if (needs->pages == AUXPMU_PAGES_WHOLE)
 		block = max(block, buffer->size);
@@ -289,26 +273,26 @@ static int buffer_check_pages(const struct auxpmu *pmu, const struct auxpmu_buff
 
 	if (buffer_pages_suit(buffer, needs))
 		return 0;
-	auxpmu_notice(pmu, "AUX buffer of %llu KiB refused: it has to be of blocks of %llu KiB (order %d), the allocator gave blocks down to order %u; use a smaller buffer, compact memory%s",
+	auxpmu_notice(pmu, "AUX buffer of %llu KiB refused: it has to be of chunks of %llu KiB (order %d), the allocator gave chunks down to order %u; use a smaller buffer, compact memory%s",
 		      buffer->size >> 10, block >> 10, get_order(block), buffer->chunks.order,
 		      block == buffer->size && !buffer->overwrite ?
 		      ", or set aux_watermark to the size of the buffer" : "");
 	return -ENOMEM;
 }
 
-static int buffer_set_rules(const struct auxpmu *pmu, struct auxpmu_buffer *buffer,
+static int buffer_set_rules(const struct auxpmu *pmu, struct core_buffer *buffer,
 			    const struct auxpmu_needs *needs)
 {
 	const struct auxpmu_window_rules *rules = &buffer->rules;
 	const char *wrong;
 
-	buffer_make_rules(buffer, needs, &buffer->rules);
-	wrong = auxpmu_window_rules_valid(rules, &buffer->chunks);
+	buffer_make_rules(&buffer->pub, needs, &buffer->rules);
+	wrong = auxpmu_window_rules_valid(rules, &buffer->pub.chunks);
 	if (!wrong)
 		return 0;
 	auxpmu_notice(pmu,
-		      "AUX buffer of %llu KiB refused: %s (unit %u, spare %u bytes); use a larger one",
-		      buffer->size >> 10, wrong, rules->unit, rules->spare);
+		      "AUX buffer of %llu KiB refused: %s (atom %u, spare %u bytes); use a larger one",
+		      buffer->pub.size >> 10, wrong, rules->atom, rules->spare);
 	return -EINVAL;
 }
 
@@ -319,31 +303,46 @@ static void buffer_undo(struct auxpmu_buffer *buffer)
 	kvfree(buffer->chunks.first);
 }
 
-static int buffer_make(struct auxpmu_buffer *buffer, struct perf_event *event, int nr_pages)
+/* For who asks later, and may not walk so many chunks under a lock. */
+static void buffer_count_orders(struct core_buffer *buffer)
+{
+	u32 n;
+
+	if (!buffer->pub.chunks.first) {
+		buffer->nr_of_order[buffer->pub.chunks.order] = buffer->pub.chunks.nr;
+		return;
+	}
+	for (n = 0; n < buffer->pub.chunks.nr; n++)
+		buffer->nr_of_order[get_order(auxpmu_chunk_nth(&buffer->pub.chunks, n).length)]++;
+}
+
+static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int nr_pages)
 {
 	const struct auxpmu_needs *needs = &auxpmu_event(event)->needs;
-	const struct auxpmu *pmu = buffer->pmu;
+	const struct auxpmu *pmu = buffer->pub.pmu;
 	int ret;
 
-	ret = buffer_check_limits(pmu, buffer);
+	ret = buffer_check_limits(pmu, &buffer->pub);
 	if (!ret)
-		ret = buffer_map_chunks(buffer, nr_pages, needs->pages);
+		ret = buffer_map_chunks(&buffer->pub, nr_pages, needs->pages);
 	if (!ret)
-		ret = buffer_check_pages(pmu, buffer, needs);
+		ret = buffer_check_pages(pmu, &buffer->pub, needs);
 	if (!ret)
 		ret = buffer_set_rules(pmu, buffer, needs);
 	if (!ret && needs->regions)
-		ret = buffer_map_regions(buffer);
+		ret = buffer_map_regions(&buffer->pub);
 	if (!ret && needs->map)
-		ret = buffer_map_memory(buffer);
+		ret = buffer_map_memory(&buffer->pub);
 	if (!ret && pmu->ops->buffer_init) {
-		ret = pmu->ops->buffer_init(buffer, event);
+		ret = pmu->ops->buffer_init(&buffer->pub, event);
 		if (ret)
 			auxpmu_notice(pmu, "AUX buffer of %llu KiB refused by the backend: error %d",
-				      buffer->size >> 10, ret);
+				      buffer->pub.size >> 10, ret);
 	}
 	if (ret)
-		buffer_undo(buffer);
+		buffer_undo(&buffer->pub);
+	else
+		buffer_count_orders(buffer);
 	return ret;
 }
 
@@ -351,7 +350,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 {
 	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
 	struct auxpmu *pmu = auxpmu_of(event);
-	struct auxpmu_buffer *buffer;
+	struct core_buffer *buffer;
 
 	if (auxpmu_mapped_by_redirection(event)) {
 		auxpmu_notice(pmu, "AUX buffer refused: the event writes into another event's ring; map the area by that event");
@@ -360,20 +359,20 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
 	if (!auxpmu_get(pmu))
 		return NULL;
-	buffer = auxpmu_fault(pmu, AUXPMU_FAULT_SETUP) ?
+	buffer = core_fault(pmu, CORE_FAULT_SETUP) ?
 		 NULL : kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
 	if (!buffer)
 		goto put;
-	buffer->pmu = pmu;
-	buffer->pages = pages;
-	buffer->size = (u64)nr_pages << PAGE_SHIFT;
-	buffer->overwrite = overwrite;
+	buffer->pub.pmu = pmu;
+	buffer->pub.pages = pages;
+	buffer->pub.size = (u64)nr_pages << PAGE_SHIFT;
+	buffer->pub.overwrite = overwrite;
 	buffer->rb = READ_ONCE(event->rb);
 	if (buffer_make(buffer, event, nr_pages)) {
 		kfree(buffer);
 		goto put;
 	}
-	buffer->serial = auxpmu_event(event)->serial;
+	buffer->serial = core_event(auxpmu_event(event))->serial;
 
 	/* The event that is being mapped pins all three; from now on the buffer does, too. */
 	auxpmu_claim_keep(pmu);
@@ -391,9 +390,9 @@ put:
 	return NULL;
 }
 
-static void buffer_release(struct auxpmu_buffer *buffer)
+static void buffer_release(struct core_buffer *buffer)
 {
-	struct auxpmu *pmu = buffer->pmu;
+	struct auxpmu *pmu = buffer->pub.pmu;
 	struct module *owner = pmu->owner;
 
 	spin_lock(&buffers_lock);
@@ -401,8 +400,8 @@ static void buffer_release(struct auxpmu_buffer *buffer)
 	spin_unlock(&buffers_lock);
 
 	if (pmu->ops->buffer_fini)
-		pmu->ops->buffer_fini(buffer);
-	buffer_undo(buffer);
+		pmu->ops->buffer_fini(&buffer->pub);
+	buffer_undo(&buffer->pub);
 	kfree_rcu(buffer, rcu);
 
 	/*
@@ -417,7 +416,7 @@ static void buffer_release(struct auxpmu_buffer *buffer)
 
 static void buffer_release_work(struct work_struct *work)
 {
-	struct auxpmu_buffer *buffer = container_of(work, struct auxpmu_buffer, release);
+	struct core_buffer *buffer = container_of(work, struct core_buffer, release);
 
 	/* With PREEMPT_RT it may not have returned yet, and the core still looks at it then. */
 	irq_work_sync(&buffer->leave);
@@ -426,7 +425,7 @@ static void buffer_release_work(struct work_struct *work)
 
 static void buffer_leave(struct irq_work *work)
 {
-	schedule_work(&container_of(work, struct auxpmu_buffer, leave)->release);
+	schedule_work(&container_of(work, struct core_buffer, leave)->release);
 }
 
 /*
@@ -437,7 +436,7 @@ static void buffer_leave(struct irq_work *work)
  */
 void auxpmu_buffer_free(void *aux)
 {
-	struct auxpmu_buffer *buffer = aux;
+	struct core_buffer *buffer = aux;
 
 	if (in_task() && !irqs_disabled()) {
 		buffer_release(buffer);
@@ -445,13 +444,13 @@ void auxpmu_buffer_free(void *aux)
 	}
 	/* Nobody finds it any more; and the core frees pages and array when this returns. */
 	WRITE_ONCE(buffer->rb, NULL);
-	buffer->pages = NULL;
+	buffer->pub.pages = NULL;
 	INIT_WORK(&buffer->release, buffer_release_work);
 	init_irq_work(&buffer->leave, buffer_leave);
 	irq_work_queue(&buffer->leave);
 }
 
-static void buffer_show_orders(struct seq_file *seq, const struct auxpmu_buffer *buffer)
+static void buffer_show_orders(struct seq_file *seq, const struct core_buffer *buffer)
 {
 	const char *comma = "";
 	unsigned int order;
@@ -466,15 +465,15 @@ static void buffer_show_orders(struct seq_file *seq, const struct auxpmu_buffer 
 
 void auxpmu_buffers_show(struct seq_file *seq, const struct auxpmu *pmu)
 {
-	struct auxpmu_buffer *buffer;
+	struct core_buffer *buffer;
 	int bucket;
 
 	spin_lock(&buffers_lock);
 	hash_for_each(buffers, bucket, buffer, node) {
-		if (buffer->pmu != pmu)
+		if (buffer->pub.pmu != pmu)
 			continue;
-		seq_printf(seq, "bytes=%llu mode=%s chunks=%u orders=", buffer->size,
-			   buffer->overwrite ? "overwrite" : "full", buffer->chunks.nr);
+		seq_printf(seq, "bytes=%llu mode=%s chunks=%u orders=", buffer->pub.size,
+			   buffer->pub.overwrite ? "overwrite" : "full", buffer->pub.chunks.nr);
 		buffer_show_orders(seq, buffer);
 		seq_putc(seq, '\n');
 	}

@@ -3,7 +3,7 @@
 #ifndef AUXPMU_BUFFER_H
 #define AUXPMU_BUFFER_H
 
-#include "auxpmu.h"
+#include "internal.h"
 
 struct seq_file;
 
@@ -21,13 +21,13 @@ void auxpmu_buffer_free(void *aux);
  *
  * Any context, NMI included, under rcu_read_lock().  Whose it is, is for the caller to compare.
  */
-struct auxpmu_buffer *auxpmu_buffer_find(const struct perf_event *event);
+struct core_buffer *auxpmu_buffer_find(const struct perf_event *event);
 
 /*
  * The rules of @event's windows in @buffer; false when the buffer does not suit the event. Any
  * context.
  */
-bool auxpmu_buffer_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_event *aux,
+bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_event *aux,
 			 struct auxpmu_window_rules *rules);
 
 /* One line per live buffer of @pmu.  May sleep. */

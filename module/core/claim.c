@@ -43,10 +43,10 @@
  * @users: events and buffers that need it; 0 to 1 under @lock only
  * @lock: inside cpus_read_lock(): what follows
  * @claimed: all units of CPUs that are online are ours, or somebody was faster on a CPU that came
- * @taken: those that are
+ * @acquired: those that are
  * @holds: the kernel's own PMU is held by one on each CPU
  * @keeper: or its interrupt handler, and what ours exclude, by this one
- * @rival: the type of the kernel's own PMU, AUXPMU_NO_RIVAL if there is none
+ * @intree: the type of the kernel's own PMU, AUXPMU_NO_INTREE if there is none
  * @reason: why the last attempt failed
  * @release: gives them back
  * @claims: times that they were claimed; under @lock
@@ -60,10 +60,10 @@ struct claim {
 	atomic_t users;
 	struct mutex lock; /* inside cpus_read_lock() */
 	bool claimed;
-	cpumask_var_t taken;
+	cpumask_var_t acquired;
 	struct perf_event *__percpu *holds;
 	struct perf_event *keeper;
-	u32 rival;
+	u32 intree;
 	char reason[160];
 	struct delayed_work release;
 	u64 claims;
@@ -95,11 +95,11 @@ static const struct claim *exclusive;
 
 /* --- counters that never count ------------------------------------------------------------- */
 
-/* The type of a PMU that is the kernel's own; AUXPMU_NO_RIVAL if there is none of that name. */
+/* The type of a PMU that is the kernel's own; AUXPMU_NO_INTREE if there is none of that name. */
 static u32 claim_own_type(const struct claim *claim, const char *name)
 {
 	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
-	u32 type = AUXPMU_NO_RIVAL;
+	u32 type = AUXPMU_NO_INTREE;
 	struct pmu *pmu;
 
 	if (!dev)
@@ -140,10 +140,10 @@ static int claim_no_event(struct claim *claim, const char *name, int cpu, struct
 
 static int claim_hold(struct claim *claim, int cpu)
 {
-	struct perf_event *event = claim_idle_counter(cpu, claim->rival, 0);
+	struct perf_event *event = claim_idle_counter(cpu, claim->intree, 0);
 
 	if (IS_ERR(event))
-		return claim_no_event(claim, claim->ops->rival, cpu, event);
+		return claim_no_event(claim, claim->ops->intree, cpu, event);
 	*per_cpu_ptr(claim->holds, cpu) = event;
 	return 0;
 }
@@ -151,12 +151,12 @@ static int claim_hold(struct claim *claim, int cpu)
 static int claim_keep(struct claim *claim)
 {
 	const char *name = claim->ops->excludes;
-	u32 type = name ? claim_own_type(claim, name) : AUXPMU_NO_RIVAL;
+	u32 type = name ? claim_own_type(claim, name) : AUXPMU_NO_INTREE;
 	int cpu = cpumask_first(cpu_online_mask);
 	struct perf_event *event;
 	u64 config = 0;
 
-	if (type == AUXPMU_NO_RIVAL) {
+	if (type == AUXPMU_NO_INTREE) {
 		name = "cycles";
 		type = PERF_TYPE_HARDWARE;
 		config = PERF_COUNT_HW_CPU_CYCLES;
@@ -213,19 +213,19 @@ struct attempt {
 };
 
 /* On the CPU itself, as the next three. */
-static void claim_take_here(void *data)
+static void claim_acquire_here(void *data)
 {
 	struct attempt *attempt = data;
 
-	attempt->ret = attempt->claim->ops->take(&attempt->why);
+	attempt->ret = attempt->claim->ops->acquire(&attempt->why);
 }
 
-static void claim_give_here(void *data)
+static void claim_release_here(void *data)
 {
 	struct claim *claim = data;
 
 	auxpmu_suspend(claim->pmu);
-	claim->ops->give();
+	claim->ops->release();
 }
 
 /* A CPU that was to go, and stays, for a callback after ours refused: its event is still there. */
@@ -233,20 +233,20 @@ static void claim_stay_here(void *data)
 {
 	struct claim *claim = data;
 	struct auxpmu *pmu = claim->pmu;
-	struct auxpmu_session *session = this_cpu_ptr(pmu->sessions);
+	struct core_unit *unit = this_cpu_ptr(pmu->units);
 
-	if (!session->event || !session->suspended)
+	if (!unit->pub.event || !unit->suspended)
 		return;
-	if (pmu->ops->forget)
-		pmu->ops->forget(session);
+	if (pmu->ops->invalidate)
+		pmu->ops->invalidate(&unit->pub);
 	auxpmu_resume(pmu);
 }
 
-static void claim_kill_here(void *data)
+static void claim_shutdown_here(void *data)
 {
 	struct claim *claim = data;
 
-	claim->ops->kill();
+	claim->ops->shutdown();
 }
 
 static int claim_cpu(struct claim *claim, int cpu)
@@ -256,21 +256,21 @@ static int claim_cpu(struct claim *claim, int cpu)
 
 	if (ret)
 		return ret;
-	if (smp_call_function_single(cpu, claim_take_here, &attempt, 1))
+	if (smp_call_function_single(cpu, claim_acquire_here, &attempt, 1))
 		attempt.ret = -ENXIO;
 	if (attempt.ret) {
 		claim_let_go(per_cpu_ptr(claim->holds, cpu));
 		return refuse_notice(claim, -attempt.ret, "CPU %d: %s", cpu, attempt.why);
 	}
-	cpumask_set_cpu(cpu, claim->taken);
+	cpumask_set_cpu(cpu, claim->acquired);
 	return 0;
 }
 
-/* Nothing but the hold is undone where it was not taken. */
+/* Where the unit was not acquired only the counter that holds the PMU is to be undone. */
 static void claim_unclaim_cpu(struct claim *claim, int cpu)
 {
-	if (cpumask_test_and_clear_cpu(cpu, claim->taken))
-		smp_call_function_single(cpu, claim_give_here, claim, 1);
+	if (cpumask_test_and_clear_cpu(cpu, claim->acquired))
+		smp_call_function_single(cpu, claim_release_here, claim, 1);
 	claim_let_go(per_cpu_ptr(claim->holds, cpu));
 }
 
@@ -281,7 +281,7 @@ static bool claim_interrupts_are_handled(const struct claim *claim)
 	const char *const *name;
 
 	for (name = claim->ops->handlers; *name; name++)
-		if (claim_own_type(claim, *name) != AUXPMU_NO_RIVAL)
+		if (claim_own_type(claim, *name) != AUXPMU_NO_INTREE)
 			return true;
 	return false;
 }
@@ -304,11 +304,11 @@ static int claim_begin(struct claim *claim)
 
 	if (ret)
 		return ret;
-	claim->rival = claim_own_type(claim, claim->ops->rival);
-	ret = claim->rival == AUXPMU_NO_RIVAL ? claim_keep(claim) : 0;
+	claim->intree = claim_own_type(claim, claim->ops->intree);
+	ret = claim->intree == AUXPMU_NO_INTREE ? claim_keep(claim) : 0;
 	if (ret)
 		goto admit;
-	ret = claim->ops->begin(claim->rival != AUXPMU_NO_RIVAL);
+	ret = claim->ops->begin(claim->intree != AUXPMU_NO_INTREE);
 	if (!ret)
 		return 0;
 	ret = refuse_notice(claim, -ret, "no interrupt handler: error %d", ret);
@@ -398,9 +398,9 @@ void auxpmu_claim_keep(struct auxpmu *pmu)
 		atomic_inc(&pmu->claim->users);
 }
 
-u32 auxpmu_claim_rival(const struct auxpmu *pmu)
+u32 auxpmu_claim_intree(const struct auxpmu *pmu)
 {
-	return pmu->claim ? claim_own_type(pmu->claim, pmu->claim->ops->rival) : AUXPMU_NO_RIVAL;
+	return pmu->claim ? claim_own_type(pmu->claim, pmu->claim->ops->intree) : AUXPMU_NO_INTREE;
 }
 
 void auxpmu_claim_put(struct auxpmu *pmu)
@@ -418,7 +418,7 @@ static int claim_cpu_comes(unsigned int cpu, struct hlist_node *node)
 	struct claim *claim = hlist_entry(node, struct claim, hotplug);
 
 	mutex_lock(&claim->lock);
-	if (claim->claimed && !cpumask_test_cpu(cpu, claim->taken) && !claim_cpu(claim, cpu))
+	if (claim->claimed && !cpumask_test_cpu(cpu, claim->acquired) && !claim_cpu(claim, cpu))
 		smp_call_function_single(cpu, claim_stay_here, claim, 1);
 	mutex_unlock(&claim->lock);
 	return 0;
@@ -440,14 +440,14 @@ static int claim_cpu_goes(unsigned int cpu, struct hlist_node *node)
 /* For reboot and for kexec, while all CPUs are there. */
 static int claim_reboots(struct notifier_block *self, unsigned long action, void *unused)
 {
-	on_each_cpu(claim_kill_here, container_of(self, struct claim, reboots), 1);
+	on_each_cpu(claim_shutdown_here, container_of(self, struct claim, reboots), 1);
 	return NOTIFY_DONE;
 }
 
 /* The other CPUs are halted. */
 static int claim_panics(struct notifier_block *self, unsigned long action, void *unused)
 {
-	claim_kill_here(container_of(self, struct claim, panics));
+	claim_shutdown_here(container_of(self, struct claim, panics));
 	return NOTIFY_DONE;
 }
 
@@ -457,7 +457,7 @@ static int claim_panics(struct notifier_block *self, unsigned long action, void 
  */
 static int claim_crashes(struct kprobe *self, struct pt_regs *regs)
 {
-	claim_kill_here(container_of(self, struct claim, crashes));
+	claim_shutdown_here(container_of(self, struct claim, crashes));
 	return 0;
 }
 
@@ -525,7 +525,7 @@ const struct attribute_group auxpmu_claim_group = {
 static void claim_free(struct claim *claim)
 {
 	free_percpu(claim->holds);
-	free_cpumask_var(claim->taken);
+	free_cpumask_var(claim->acquired);
 	kfree(claim);
 }
 
@@ -547,7 +547,7 @@ int auxpmu_claim_make(struct auxpmu *pmu)
 	INIT_DELAYED_WORK(&claim->release, claim_release_work);
 	claim->reboots.notifier_call = claim_reboots;
 	claim->panics.notifier_call = claim_panics;
-	if (!zalloc_cpumask_var(&claim->taken, GFP_KERNEL)) {
+	if (!zalloc_cpumask_var(&claim->acquired, GFP_KERNEL)) {
 		kfree(claim);
 		return ret;
 	}

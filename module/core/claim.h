@@ -39,13 +39,13 @@ int auxpmu_claim_get(struct auxpmu *pmu);
 void auxpmu_claim_keep(struct auxpmu *pmu);
 
 /* No PMU's type: PERF_TYPE_MAX is that of the first that the kernel numbers. */
-#define AUXPMU_NO_RIVAL	U32_MAX
+#define AUXPMU_NO_INTREE	U32_MAX
 
 /*
  * The type of the kernel's own PMU of the units, of which nobody can open an event while @pmu has
- * any; AUXPMU_NO_RIVAL if there is none.
+ * any; AUXPMU_NO_INTREE if there is none.
  */
-u32 auxpmu_claim_rival(const struct auxpmu *pmu);
+u32 auxpmu_claim_intree(const struct auxpmu *pmu);
 
 /*
  * One less; does not sleep.  The units are given back when nobody has come for

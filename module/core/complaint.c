@@ -61,7 +61,7 @@ static const struct {
 		"at window.irq the unit must interrupt, and its handler call auxpmu_interrupt()"
 	},
 	[AUXPMU_FENCE] = {
-		"saw that session->unit was left: byte %lld of %lld was written",
+		"saw that unit->private was left: byte %lld of %lld was written",
 		"desc.unit_size says how much memory there is"
 	},
 	[AUXPMU_IRQS_CHANGED] = {
@@ -118,7 +118,7 @@ void auxpmu_complain(struct auxpmu *pmu, enum auxpmu_complaint what, const char 
 	struct auxpmu_complaints *here = get_cpu_ptr(pmu->complaints);
 
 	if (what != AUXPMU_ARM_FAILED)
-		this_cpu_inc(pmu->sessions->stats.contract_violations);
+		this_cpu_inc(pmu->units->stats.contract_violations);
 	/* An NMI in between may mix two complaints of a kind: both are counted. */
 	WRITE_ONCE(here->last[what].op, op);
 	WRITE_ONCE(here->last[what].a, a);

@@ -19,7 +19,7 @@ struct counter {
 	size_t offset;
 };
 
-#define COUNTER(stat)	{ #stat, offsetof(struct auxpmu_stats, stat) }
+#define COUNTER(stat)	{ #stat, offsetof(struct core_stats, stat) }
 static const struct counter counters[] = {
 	COUNTER(produced),
 	COUNTER(padded),
@@ -38,7 +38,7 @@ static const struct counter counters[] = {
 	COUNTER(ends),
 	COUNTER(begin_failures),
 	COUNTER(unmapped),
-	COUNTER(foreign),
+	COUNTER(wrong_pmu),
 	COUNTER(unsuited),
 	COUNTER(arm_failures),
 	COUNTER(overruns),
@@ -48,11 +48,11 @@ static const struct counter counters[] = {
 	COUNTER(contract_violations),
 };
 
-static_assert(ARRAY_SIZE(counters) * sizeof(u64) == sizeof(struct auxpmu_stats));
+static_assert(ARRAY_SIZE(counters) * sizeof(u64) == sizeof(struct core_stats));
 
 static u64 debugfs_counter_read(const struct auxpmu *pmu, const struct counter *counter, int cpu)
 {
-	const void *stats = &per_cpu_ptr(pmu->sessions, cpu)->stats;
+	const void *stats = &per_cpu_ptr(pmu->units, cpu)->stats;
 
 	return READ_ONCE(*(const u64 *)(stats + counter->offset));
 }

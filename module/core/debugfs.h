@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Statistics and the debugfs folder of a PMU.  Shared by the framework's own files only. */
-#ifndef AUXPMU_STATS_H
-#define AUXPMU_STATS_H
+#ifndef AUXPMU_DEBUGFS_H
+#define AUXPMU_DEBUGFS_H
 
 struct auxpmu;
 
@@ -11,4 +11,4 @@ void auxpmu_debugfs_exit(void);
 void auxpmu_debugfs_add(struct auxpmu *pmu);
 void auxpmu_debugfs_remove(struct auxpmu *pmu);
 
-#endif /* AUXPMU_STATS_H */
+#endif /* AUXPMU_DEBUGFS_H */

@@ -18,7 +18,7 @@
 #include "internal.h"
 
 /* Can the PMU of @dev be handed AUX buffers of ours?  Not the one that is held, of type *@held. */
-static int foreign_is_foreign(struct device *dev, void *held)
+static int foreign_is_one(struct device *dev, void *held)
 {
 	struct pmu *pmu = dev_get_drvdata(dev);
 	typeof(pmu->setup_aux) setup_aux = NULL;
@@ -34,19 +34,19 @@ static int foreign_is_foreign(struct device *dev, void *held)
 	return setup_aux && setup_aux != auxpmu_buffer_setup && type != *(const u32 *)held;
 }
 
-bool auxpmu_peers_foreign(const struct auxpmu *pmu)
+bool auxpmu_foreign_present(const struct auxpmu *pmu)
 {
 	const struct device *dev = pmu->pmu.dev;
-	u32 held = auxpmu_claim_rival(pmu);
+	u32 held = auxpmu_claim_intree(pmu);
 
-	return dev && bus_for_each_dev(dev->bus, NULL, &held, foreign_is_foreign);
+	return dev && bus_for_each_dev(dev->bus, NULL, &held, foreign_is_one);
 }
 
-int auxpmu_peers_permit(struct perf_event *event)
+int auxpmu_foreign_permit(struct perf_event *event)
 {
 	const struct auxpmu *pmu = auxpmu_of(event);
 
-	if (perfmon_capable() || !auxpmu_peers_foreign(pmu))
+	if (perfmon_capable() || !auxpmu_foreign_present(pmu))
 		return 0;
 	auxpmu_notice(pmu,
 		      "event refused: beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON");
@@ -56,7 +56,7 @@ int auxpmu_peers_permit(struct perf_event *event)
 /* The set of /sys/devices, where PMUs live; it is there as long as the kernel. */
 static struct kset *devices;
 
-void auxpmu_peers_note(const struct auxpmu *pmu)
+void auxpmu_foreign_note_devices(const struct auxpmu *pmu)
 {
 	if (pmu->pmu.dev)
 		WRITE_ONCE(devices, pmu->pmu.dev->kobj.kset);
@@ -66,7 +66,7 @@ void auxpmu_peers_note(const struct auxpmu *pmu)
  * Beside PMUs there are all devices that have no parent and a few folders that are no devices.  A
  * device deeper down would not collide; refusing its name, too, is no loss.
  */
-bool auxpmu_peers_named(const char *name)
+bool auxpmu_name_taken(const char *name)
 {
 	static const char *const folders[] = { "system", "virtual" };
 	struct kset *all = READ_ONCE(devices);

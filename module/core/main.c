@@ -1,45 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module: brings up debugfs and the synthetic PMU, and takes them down. */
+/* The module: brings up what all PMUs share, and takes it down. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/export.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 
+#include "compat.h"
 #include "core/claim.h"
 #include "core/debugfs.h"
 #include "core/sample.h"
 #include "core/suspend.h"
-#include "synth/synth.h"
+#include "software.h"
+
+/*
+ * modprobe loads auxpmu_synth behind this module, for the softdep below; that asks whether it is
+ * wanted.
+ */
+static bool synth = true;
+module_param(synth, bool, 0644);
+MODULE_PARM_DESC(synth, "may the synthetic PMU, auxpmu_synth, be loaded? (1)");
+MODULE_SOFTDEP("post: auxpmu_synth");
+
+bool auxpmu_synth_wanted(void)
+{
+	return READ_ONCE(synth);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_synth_wanted, AUXPMU_NS);
 
 static int __init auxpmu_init(void)
 {
-	int ret;
-
 	auxpmu_debugfs_init();
 	auxpmu_sample_init();
 	auxpmu_suspend_init();
 	auxpmu_claims_init();
-	ret = auxpmu_model_init();
-	if (ret)
-		goto suspend;
-	/* Last: what users may have opened by then could not be taken back. */
-	ret = auxpmu_synth_init();
-	if (ret)
-		goto model;
 	return 0;
-
-model:
-	auxpmu_model_exit();
-suspend:
-	auxpmu_claims_exit();
-	auxpmu_suspend_exit();
-	auxpmu_debugfs_exit();
-	return ret;
 }
 
 static void __exit auxpmu_exit(void)
 {
-	auxpmu_synth_exit();
-	auxpmu_model_exit();
 	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
@@ -48,6 +47,6 @@ static void __exit auxpmu_exit(void)
 module_init(auxpmu_init);
 module_exit(auxpmu_exit);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("perf PMUs with an AUX area: framework and synthetic PMU");
+MODULE_DESCRIPTION("framework for perf PMUs with an AUX area");
 MODULE_AUTHOR("The auxpmu authors");
 MODULE_VERSION(AUXPMU_VERSION);

@@ -139,25 +139,25 @@ static void paranoid_check_fence(struct auxpmu *pmu, const char *op, u8 *fence, 
 	memset(fence, FENCE_BYTE, FENCE);
 }
 
-static void paranoid_check_fences(const struct auxpmu_session *session, const char *op)
+static void paranoid_check_fences(const struct auxpmu_unit *unit, const char *op)
 {
-	size_t size = session->pmu->desc->unit_size;
-	u8 *unit = session->unit;
+	size_t size = unit->pmu->desc->unit_size;
+	u8 *memory = unit->private;
 
-	paranoid_check_fence(session->pmu, op, unit - FENCE, -FENCE);
-	paranoid_check_fence(session->pmu, op, unit + size, size);
+	paranoid_check_fence(unit->pmu, op, memory - FENCE, -FENCE);
+	paranoid_check_fence(unit->pmu, op, memory + size, size);
 }
 
-void auxpmu_unit_free(struct auxpmu_session *session)
+void auxpmu_unit_free(struct auxpmu_unit *unit)
 {
-	if (!session->unit)
+	if (!unit->private)
 		return;
-	if (!session->pmu->paranoid) {
-		kfree(session->unit);
+	if (!unit->pmu->paranoid) {
+		kfree(unit->private);
 		return;
 	}
-	paranoid_check_fences(session, "unit_exit");
-	kfree(session->unit - FENCE);
+	paranoid_check_fences(unit, "unit_exit");
+	kfree(unit->private - FENCE);
 }
 
 /* What lies behind a window. */
@@ -176,109 +176,108 @@ static bool paranoid_lies_together(const struct auxpmu_buffer *buffer, u64 posit
  * where the unit would write them. A unit that was given an address and not a descriptor goes on
  * behind the chunk, where memory may be anybody's.
  */
-static u64 paranoid_bytes_behind(const struct auxpmu_session *session, u64 behind)
+static u64 paranoid_bytes_behind(const struct auxpmu_unit *unit, u64 behind)
 {
-	const struct auxpmu_needs *needs = &auxpmu_session_event(session)->needs;
-	const struct auxpmu_window *window = &session->window;
+	const struct auxpmu_needs *needs = &auxpmu_unit_event(unit)->needs;
+	const struct auxpmu_window *window = &unit->window;
 	u64 run, written = behind - window->from;
 
 	if (needs->output == AUXPMU_COPY || window->to == AUXPMU_NO_LIMIT)
 		return 0;
-	if (session->rules.contiguous && !needs->map &&
-	    !paranoid_lies_together(session->buffer, behind))
+	if (unit->rules.contiguous && !needs->map && !paranoid_lies_together(unit->buffer, behind))
 		return 0;
 	/* A lap on, the window's own bytes begin. */
-	if (written >= session->buffer->size)
+	if (written >= unit->buffer->size)
 		return 0;
-	auxpmu_buffer_run(session->buffer, behind, &run);
-	return min3(run, session->buffer->size - written, (u64)BEHIND);
+	auxpmu_buffer_run(unit->buffer, behind, &run);
+	return min3(run, unit->buffer->size - written, (u64)BEHIND);
 }
 
 /* Nobody else writes there while the window is the unit's; but for a consumer who does. */
-static void paranoid_note_behind(const struct auxpmu_session *session, struct paranoid_unit *unit)
+static void paranoid_note_behind(const struct auxpmu_unit *unit, struct paranoid_unit *watch)
 {
 	u64 run;
 
-	unit->behind = session->window.to + session->rules.spare;
-	unit->length = paranoid_bytes_behind(session, unit->behind);
-	if (unit->length)
-		memcpy(unit->bytes, auxpmu_buffer_run(session->buffer, unit->behind, &run),
-		       unit->length);
+	watch->behind = unit->window.to + unit->rules.spare;
+	watch->length = paranoid_bytes_behind(unit, watch->behind);
+	if (watch->length)
+		memcpy(watch->bytes, auxpmu_buffer_run(unit->buffer, watch->behind, &run),
+		       watch->length);
 }
 
-/* The first byte that has changed there; @unit->length if none has. */
-static u64 paranoid_changed_behind(const struct auxpmu_session *session,
-				   const struct paranoid_unit *unit)
+/* The first byte that has changed there; @watch->length if none has. */
+static u64 paranoid_changed_behind(const struct auxpmu_unit *unit,
+				   const struct paranoid_unit *watch)
 {
 	u64 run, n = 0;
 	const u8 *now;
 
-	if (!unit->length)
+	if (!watch->length)
 		return 0;
-	now = auxpmu_buffer_run(session->buffer, unit->behind, &run);
-	while (n < unit->length && now[n] == unit->bytes[n])
+	now = auxpmu_buffer_run(unit->buffer, watch->behind, &run);
+	while (n < watch->length && now[n] == watch->bytes[n])
 		n++;
 	return n;
 }
 
-static bool paranoid_wrote_behind(const struct auxpmu_session *session, struct paranoid_unit *unit)
+static bool paranoid_wrote_behind(const struct auxpmu_unit *unit, struct paranoid_unit *watch)
 {
-	u64 at = paranoid_changed_behind(session, unit);
+	u64 at = paranoid_changed_behind(unit, watch);
 
-	if (at == unit->length)
+	if (at == watch->length)
 		return false;
-	unit->length = 0;
-	auxpmu_complain(session->pmu, AUXPMU_WROTE_BEHIND, "arm", at, session->rules.spare);
+	watch->length = 0;
+	auxpmu_complain(unit->pmu, AUXPMU_WROTE_BEHIND, "arm", at, unit->rules.spare);
 	return true;
 }
 
 /* Interrupts. */
 
 /* Has the unit passed its interrupt?  When one that copies is to interrupt, it alone knows. */
-static bool paranoid_is_due(const struct auxpmu_session *session, u64 bytes)
+static bool paranoid_is_due(const struct auxpmu_unit *unit, u64 bytes)
 {
-	const struct auxpmu_window *window = &session->window;
+	const struct auxpmu_window *window = &unit->window;
 
-	return auxpmu_session_event(session)->needs.output != AUXPMU_COPY &&
+	return auxpmu_unit_event(unit)->needs.output != AUXPMU_COPY &&
 	       window->irq != AUXPMU_NO_LIMIT && bytes >= window->irq - window->from;
 }
 
-static bool paranoid_interrupt_missing(const struct auxpmu_session *session,
-				       struct paranoid_unit *unit, u64 bytes)
+static bool paranoid_interrupt_missing(struct auxpmu_unit *unit, struct paranoid_unit *watch,
+				       u64 bytes)
 {
-	if (session->stats.interrupts != unit->interrupts)
-		unit->unheard = 0;
-	else if (paranoid_is_due(session, bytes))
-		unit->unheard++;
-	if (unit->unheard < UNHEARD)
+	if (core_unit(unit)->stats.interrupts != watch->interrupts)
+		watch->unheard = 0;
+	else if (paranoid_is_due(unit, bytes))
+		watch->unheard++;
+	if (watch->unheard < UNHEARD)
 		return false;
-	auxpmu_complain(session->pmu, AUXPMU_NO_INTERRUPT, "arm", unit->unheard, bytes);
-	unit->unheard = 0;
+	auxpmu_complain(unit->pmu, AUXPMU_NO_INTERRUPT, "arm", watch->unheard, bytes);
+	watch->unheard = 0;
 	return true;
 }
 
 /* Operations. */
 
-static struct paranoid_unit *paranoid_unit_here(const struct auxpmu_session *session)
+static struct paranoid_unit *paranoid_unit_here(const struct auxpmu_unit *unit)
 {
-	return this_cpu_ptr(session->pmu->paranoid->units);
+	return this_cpu_ptr(unit->pmu->paranoid->units);
 }
 
-static int paranoid_unit_init(struct auxpmu_session *session)
+static int paranoid_unit_init(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter_sleepable();
-	int ret = paranoid_real(session->pmu)->unit_init(session);
+	int ret = paranoid_real(unit->pmu)->unit_init(unit);
 
-	paranoid_leave(session->pmu, "unit_init", before);
+	paranoid_leave(unit->pmu, "unit_init", before);
 	return ret;
 }
 
-static void paranoid_unit_exit(struct auxpmu_session *session)
+static void paranoid_unit_exit(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter_sleepable();
 
-	paranoid_real(session->pmu)->unit_exit(session);
-	paranoid_leave(session->pmu, "unit_exit", before);
+	paranoid_real(unit->pmu)->unit_exit(unit);
+	paranoid_leave(unit->pmu, "unit_exit", before);
 }
 
 static int paranoid_event_init(struct perf_event *event, struct auxpmu_event *aux)
@@ -323,69 +322,68 @@ static void paranoid_buffer_fini(struct auxpmu_buffer *buffer)
 	paranoid_leave(buffer->pmu, "buffer_fini", before);
 }
 
-static int paranoid_add(struct auxpmu_session *session)
+static int paranoid_add(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
-	int ret = paranoid_real(session->pmu)->add(session);
+	int ret = paranoid_real(unit->pmu)->add(unit);
 
-	paranoid_leave(session->pmu, "add", before);
+	paranoid_leave(unit->pmu, "add", before);
 	return ret;
 }
 
-static void paranoid_del(struct auxpmu_session *session)
+static void paranoid_del(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
 
-	paranoid_real(session->pmu)->del(session);
-	paranoid_leave(session->pmu, "del", before);
+	paranoid_real(unit->pmu)->del(unit);
+	paranoid_leave(unit->pmu, "del", before);
 }
 
-static int paranoid_arm(struct auxpmu_session *session)
+static int paranoid_arm(struct auxpmu_unit *unit)
 {
-	struct paranoid_unit *unit = paranoid_unit_here(session);
+	struct paranoid_unit *watch = paranoid_unit_here(unit);
 	struct context before = paranoid_enter();
 	int ret;
 
-	paranoid_note_behind(session, unit);
-	unit->interrupts = session->stats.interrupts;
-	ret = paranoid_real(session->pmu)->arm(session);
-	paranoid_leave(session->pmu, "arm", before);
+	paranoid_note_behind(unit, watch);
+	watch->interrupts = core_unit(unit)->stats.interrupts;
+	ret = paranoid_real(unit->pmu)->arm(unit);
+	paranoid_leave(unit->pmu, "arm", before);
 	return ret;
 }
 
-static void paranoid_disarm(struct auxpmu_session *session)
+static void paranoid_disarm(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
 
-	paranoid_real(session->pmu)->disarm(session);
-	paranoid_leave(session->pmu, "disarm", before);
+	paranoid_real(unit->pmu)->disarm(unit);
+	paranoid_leave(unit->pmu, "disarm", before);
 }
 
 /* The unit is stopped, so it is at the same place whenever it is asked. */
-static bool paranoid_moved(struct auxpmu_session *session, u64 bytes)
+static bool paranoid_moved(struct auxpmu_unit *unit, u64 bytes)
 {
 	struct auxpmu_position again = {};
 
 	udelay(MOMENT);
-	paranoid_real(session->pmu)->position(session, &again);
+	paranoid_real(unit->pmu)->position(unit, &again);
 	if (again.bytes == bytes)
 		return false;
-	auxpmu_complain(session->pmu, AUXPMU_MOVED, "disarm", bytes, again.bytes);
+	auxpmu_complain(unit->pmu, AUXPMU_MOVED, "disarm", bytes, again.bytes);
 	return true;
 }
 
-static void paranoid_position(struct auxpmu_session *session, struct auxpmu_position *position)
+static void paranoid_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
-	struct paranoid_unit *unit = paranoid_unit_here(session);
+	struct paranoid_unit *watch = paranoid_unit_here(unit);
 	struct context before = paranoid_enter();
 
-	paranoid_real(session->pmu)->position(session, position);
-	position->gap |= paranoid_moved(session, position->bytes);
-	paranoid_leave(session->pmu, "position", before);
-	position->gap |= paranoid_wrote_behind(session, unit);
-	position->gap |=
-		paranoid_interrupt_missing(session, unit, position->bytes + position->lost);
-	paranoid_check_fences(session, "disarm");
+	paranoid_real(unit->pmu)->position(unit, position);
+	position->gap |= paranoid_moved(unit, position->bytes);
+	paranoid_leave(unit->pmu, "position", before);
+	position->gap |= paranoid_wrote_behind(unit, watch);
+	position->gap |= paranoid_interrupt_missing(unit, watch, position->bytes + position->lost);
+	paranoid_check_fences(unit, "disarm");
 }
 
 /* Can the first and the last byte be read? */
@@ -398,44 +396,44 @@ static bool paranoid_is_there(const struct auxpmu_span *span)
 		!copy_from_kernel_nofault(&byte, span->data + span->length - 1, 1));
 }
 
-static unsigned int paranoid_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
+static unsigned int paranoid_spans(struct auxpmu_unit *unit, struct auxpmu_span spans[2])
 {
 	struct context before = paranoid_enter();
-	unsigned int nr = paranoid_real(session->pmu)->spans(session, spans), n;
+	unsigned int nr = paranoid_real(unit->pmu)->spans(unit, spans), n;
 
-	paranoid_leave(session->pmu, "spans", before);
+	paranoid_leave(unit->pmu, "spans", before);
 	for (n = 0; n < min(nr, 2u); n++) {
 		if (paranoid_is_there(&spans[n]))
 			continue;
-		auxpmu_complain(session->pmu, AUXPMU_BAD_ADDRESS, "spans", n, spans[n].length);
+		auxpmu_complain(unit->pmu, AUXPMU_BAD_ADDRESS, "spans", n, spans[n].length);
 		return 0;
 	}
 	return nr;
 }
 
-static bool paranoid_irq_pending(struct auxpmu_session *session)
+static bool paranoid_irq_pending(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
-	bool pending = paranoid_real(session->pmu)->irq_pending(session);
+	bool pending = paranoid_real(unit->pmu)->irq_pending(unit);
 
-	paranoid_leave(session->pmu, "irq_pending", before);
+	paranoid_leave(unit->pmu, "irq_pending", before);
 	return pending;
 }
 
-static void paranoid_forget(struct auxpmu_session *session)
+static void paranoid_invalidate(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
 
-	paranoid_real(session->pmu)->forget(session);
-	paranoid_leave(session->pmu, "forget", before);
+	paranoid_real(unit->pmu)->invalidate(unit);
+	paranoid_leave(unit->pmu, "invalidate", before);
 }
 
-static void paranoid_pad(struct auxpmu_session *session, void *data, u64 length)
+static void paranoid_pad(struct auxpmu_unit *unit, void *data, u64 length)
 {
 	struct context before = paranoid_enter();
 
-	paranoid_real(session->pmu)->pad(session, data, length);
-	paranoid_leave(session->pmu, "pad", before);
+	paranoid_real(unit->pmu)->pad(unit, data, length);
+	paranoid_leave(unit->pmu, "pad", before);
 }
 
 /* What a backend leaves out stays out. */
@@ -457,7 +455,7 @@ static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *o
 		.position = paranoid_position,
 		.spans = of->spans ? paranoid_spans : NULL,
 		.irq_pending = of->irq_pending ? paranoid_irq_pending : NULL,
-		.forget = of->forget ? paranoid_forget : NULL,
+		.invalidate = of->invalidate ? paranoid_invalidate : NULL,
 		.pad = of->pad ? paranoid_pad : NULL,
 	};
 }

@@ -19,9 +19,9 @@
 int auxpmu_paranoid_make(struct auxpmu *pmu);
 void auxpmu_paranoid_free(struct auxpmu *pmu);
 
-/* The memory of one unit: session->unit. NULL for none, or if it is not to be had. May sleep. */
+/* The memory of one unit: unit->private. NULL for none, or if it is not to be had. May sleep. */
 void *auxpmu_unit_alloc(const struct auxpmu *pmu, int cpu);
-void auxpmu_unit_free(struct auxpmu_session *session);
+void auxpmu_unit_free(struct auxpmu_unit *unit);
 
 DECLARE_STATIC_KEY_FALSE(auxpmu_paranoid);
 

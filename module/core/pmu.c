@@ -32,7 +32,7 @@ static void pmu_event_destroy(struct perf_event *event)
 	if (pmu->ops->event_destroy)
 		pmu->ops->event_destroy(event, aux);
 	event->pmu_private = NULL;
-	kfree(aux);
+	kfree(core_event(aux));
 	auxpmu_put(pmu);
 }
 
@@ -41,7 +41,7 @@ static int pmu_claim(struct perf_event *event)
 {
 	if (event->parent)
 		return 0;
-	return auxpmu_peers_permit(event) ?: auxpmu_claim_get(auxpmu_of(event));
+	return auxpmu_foreign_permit(event) ?: auxpmu_claim_get(auxpmu_of(event));
 }
 
 int auxpmu_errno_of(const struct auxpmu_desc *desc, const char *op, int ret)
@@ -85,8 +85,8 @@ static int pmu_check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
 	if (!wrong)
 		return 0;
 	auxpmu_notice(pmu,
-		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, unit %u, spare %u, granule %llu, early %u; a page is %lu)",
-		      wrong, rules->start_align, rules->end_align, rules->unit, rules->spare,
+		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, atom %u, spare %u, granule %llu, early %u; a page is %lu)",
+		      wrong, rules->start_align, rules->end_align, rules->atom, rules->spare,
 		      rules->granule, rules->early, PAGE_SIZE);
 	return -EINVAL;
 }
@@ -96,7 +96,7 @@ static atomic64_t serials;
 static int pmu_event_init(struct perf_event *event)
 {
 	struct auxpmu *pmu = auxpmu_of(event);
-	struct auxpmu_event *aux;
+	struct core_event *aux;
 	int ret;
 
 	if (event->attr.type != event->pmu->type)
@@ -130,18 +130,19 @@ static int pmu_event_init(struct perf_event *event)
 		ret = -ENOMEM;
 		goto put;
 	}
-	aux->needs.rules.start_align = 1;
-	aux->needs.rules.end_align = 1;
-	aux->needs.rules.unit = 1;
+	aux->pub.pmu = pmu;
+	aux->pub.needs.rules.start_align = 1;
+	aux->pub.needs.rules.end_align = 1;
+	aux->pub.needs.rules.atom = 1;
 	/* An inherited event has its parent's attr, and so its needs. */
-	aux->serial = event->parent ? auxpmu_event(event->parent)->serial :
+	aux->serial = event->parent ? core_event(auxpmu_event(event->parent))->serial :
 				      atomic64_inc_return(&serials);
-	event->pmu_private = aux;
-	ret = auxpmu_errno_of(pmu->desc, "event_init", pmu->ops->event_init(event, aux));
+	event->pmu_private = &aux->pub;
+	ret = auxpmu_errno_of(pmu->desc, "event_init", pmu->ops->event_init(event, &aux->pub));
 	if (ret)
 		goto free;
 
-	ret = pmu_check_needs(pmu, &aux->needs);
+	ret = pmu_check_needs(pmu, &aux->pub.needs);
 	if (ret)
 		goto destroy;
 	ret = pmu_claim(event);
@@ -152,7 +153,7 @@ static int pmu_event_init(struct perf_event *event)
 
 destroy:
 	if (pmu->ops->event_destroy)
-		pmu->ops->event_destroy(event, aux);
+		pmu->ops->event_destroy(event, &aux->pub);
 free:
 	event->pmu_private = NULL;
 	kfree(aux);
@@ -162,38 +163,38 @@ put:
 }
 
 /* The session of this CPU, if it works for @event. */
-static struct auxpmu_session *pmu_session_of(const struct perf_event *event)
+static struct core_unit *pmu_session_of(const struct perf_event *event)
 {
-	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
+	struct core_unit *unit = this_cpu_ptr(auxpmu_of(event)->units);
 
-	return session->event == event ? session : NULL;
+	return unit->pub.event == event ? unit : NULL;
 }
 
-static void pmu_start_session(struct auxpmu_session *session, struct perf_event *event)
+static void pmu_start_session(struct core_unit *unit, struct perf_event *event)
 {
 	/* The core has stopped the event if they have changed. */
-	if (session->pmu->desc->nr_addr_filters)
+	if (unit->pub.pmu->desc->nr_addr_filters)
 		perf_event_addr_filters_sync(event);
-	auxpmu_session_request(session, AUXPMU_REQ_START);
-	event->hw.state = auxpmu_session_armed(session) ? 0 : PERF_HES_STOPPED;
+	auxpmu_session_request(unit, AUXPMU_REQ_START);
+	event->hw.state = auxpmu_session_armed(unit) ? 0 : PERF_HES_STOPPED;
 }
 
 static void pmu_start(struct perf_event *event, int flags)
 {
-	struct auxpmu_session *session = pmu_session_of(event);
+	struct core_unit *unit = pmu_session_of(event);
 
-	if (!session)
+	if (!unit)
 		return;
 	/* Pause and resume may interrupt start and stop, and leave the event's state alone. */
 	if (flags & PERF_EF_RESUME)
-		auxpmu_session_request(session, AUXPMU_REQ_RESUME);
+		auxpmu_session_request(unit, AUXPMU_REQ_RESUME);
 	else
-		pmu_start_session(session, event);
+		pmu_start_session(unit, event);
 }
 
-static void pmu_close_session(struct auxpmu_session *session, struct perf_event *event)
+static void pmu_close_session(struct core_unit *unit, struct perf_event *event)
 {
-	auxpmu_session_request(session, AUXPMU_REQ_CLOSE);
+	auxpmu_session_request(unit, AUXPMU_REQ_CLOSE);
 	event->hw.state |= PERF_HES_STOPPED | PERF_HES_UPTODATE;
 }
 
@@ -203,30 +204,30 @@ static void pmu_close_session(struct auxpmu_session *session, struct perf_event 
  */
 static void pmu_stop(struct perf_event *event, int flags)
 {
-	struct auxpmu_session *session = pmu_session_of(event);
+	struct core_unit *unit = pmu_session_of(event);
 
-	if (!session)
+	if (!unit)
 		return;
 	if (flags & PERF_EF_PAUSE) {
-		auxpmu_session_request(session, AUXPMU_REQ_PAUSE);
+		auxpmu_session_request(unit, AUXPMU_REQ_PAUSE);
 	} else if (flags & PERF_EF_UPDATE) {
-		pmu_close_session(session, event);
+		pmu_close_session(unit, event);
 	} else {
-		auxpmu_session_request(session, AUXPMU_REQ_PARK);
+		auxpmu_session_request(unit, AUXPMU_REQ_PARK);
 		event->hw.state |= PERF_HES_STOPPED;
 	}
 }
 
 static void pmu_del(struct perf_event *event, int flags)
 {
-	struct auxpmu_session *session = pmu_session_of(event);
+	struct core_unit *unit = pmu_session_of(event);
 
-	if (!session)
+	if (!unit)
 		return;
-	pmu_close_session(session, event);
-	if (session->pmu->ops->del)
-		session->pmu->ops->del(session);
-	session->event = NULL;
+	pmu_close_session(unit, event);
+	if (unit->pub.pmu->ops->del)
+		unit->pub.pmu->ops->del(&unit->pub);
+	unit->pub.event = NULL;
 }
 
 /*
@@ -247,24 +248,24 @@ static void pmu_quieten(struct perf_event *event, bool quiet)
 
 static int pmu_add(struct perf_event *event, int flags)
 {
-	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
-	const struct auxpmu_ops *ops = session->pmu->ops;
+	struct core_unit *unit = this_cpu_ptr(auxpmu_of(event)->units);
+	const struct auxpmu_ops *ops = unit->pub.pmu->ops;
 	int ret;
 
 	/* PERF_PMU_CAP_EXCLUSIVE is a first fence only: exec and inheritance lead around it. */
-	if (session->event) {
-		session->stats.busy++;
+	if (unit->pub.event) {
+		unit->stats.busy++;
 		return -EBUSY;
 	}
-	atomic_set(&session->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
-	session->event = event;
-	session->suspended = false;
-	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_ADD))
+	atomic_set(&unit->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
+	unit->pub.event = event;
+	unit->suspended = false;
+	if (core_fault(unit->pub.pmu, CORE_FAULT_ADD))
 		ret = -EIO;
 	else
-		ret = ops->add ? ops->add(session) : 0;
+		ret = ops->add ? ops->add(&unit->pub) : 0;
 	if (ret) {
-		session->event = NULL;
+		unit->pub.event = NULL;
 		pmu_quieten(event, true);
 		return ret;
 	}
@@ -272,9 +273,9 @@ static int pmu_add(struct perf_event *event, int flags)
 	if (!(flags & PERF_EF_START))
 		return 0;
 
-	pmu_start_session(session, event);
-	if (auxpmu_session_started(session)) {
-		pmu_quieten(event, session->pmu->desc->tell_once);
+	pmu_start_session(unit, event);
+	if (auxpmu_session_started(unit)) {
+		pmu_quieten(event, unit->pub.pmu->desc->tell_once);
 		return 0;
 	}
 	/*

@@ -8,6 +8,7 @@
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/log2.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
 
@@ -24,21 +25,27 @@
 #include "core/sysfs.h"
 #include "internal.h"
 
+const struct auxpmu_desc *auxpmu_desc_of(const struct auxpmu *pmu)
+{
+	return pmu->desc;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_desc_of, AUXPMU_NS);
+
 static const char *register_limits_wrong(const struct auxpmu_limits *limits)
 {
-	const u64 pages[] = { limits->min_block, limits->max_block, limits->min_buffer,
+	const u64 pages[] = { limits->min_chunk, limits->max_chunk, limits->min_buffer,
 			      limits->max_buffer, limits->granule };
 	size_t n;
 
 	for (n = 0; n < ARRAY_SIZE(pages); n++)
 		if (pages[n] && (pages[n] < PAGE_SIZE || !is_power_of_2(pages[n])))
 			return "a limit is not a power of two, or less than a page";
-	if (limits->max_block && limits->min_block > limits->max_block)
-		return "min_block is above max_block";
+	if (limits->max_chunk && limits->min_chunk > limits->max_chunk)
+		return "min_chunk is above max_chunk";
 	if (limits->max_buffer && limits->min_buffer > limits->max_buffer)
 		return "min_buffer is above max_buffer";
-	if (limits->max_buffer && limits->min_block > limits->max_buffer)
-		return "min_block is above max_buffer";
+	if (limits->max_buffer && limits->min_chunk > limits->max_buffer)
+		return "min_chunk is above max_buffer";
 	return NULL;
 }
 
@@ -60,10 +67,10 @@ static const char *register_name_wrong(const char *name)
 
 static const char *register_claim_wrong(const struct auxpmu_claim *claim)
 {
-	if (!claim->rival || !claim->handlers)
-		return "its claim has no rival or no handlers";
-	if (!claim->begin || !claim->end || !claim->take || !claim->give || !claim->kill)
-		return "its claim has not all of begin, end, take, give and kill";
+	if (!claim->intree || !claim->handlers)
+		return "its claim has no in-tree PMU or no handlers";
+	if (!claim->begin || !claim->end || !claim->acquire || !claim->release || !claim->shutdown)
+		return "its claim has not all of begin, end, acquire, release and shutdown";
 	return NULL;
 }
 
@@ -94,59 +101,59 @@ static const char *register_desc_wrong(const struct auxpmu_desc *desc)
 	return NULL;
 }
 
-static int register_unit_make(struct auxpmu_session *session)
+static int register_unit_make(struct core_unit *unit)
 {
-	const struct auxpmu *pmu = session->pmu;
+	const struct auxpmu *pmu = unit->pub.pmu;
 
-	session->unit = auxpmu_unit_alloc(pmu, session->cpu);
-	if (!session->unit && pmu->desc->unit_size) {
-		session->pmu = NULL;
+	unit->pub.private = auxpmu_unit_alloc(pmu, unit->pub.cpu);
+	if (!unit->pub.private && pmu->desc->unit_size) {
+		unit->pub.pmu = NULL;
 		return -ENOMEM;
 	}
 	return pmu->ops->unit_init ?
-	       auxpmu_errno_of(pmu->desc, "unit_init", pmu->ops->unit_init(session)) : 0;
+	       auxpmu_errno_of(pmu->desc, "unit_init", pmu->ops->unit_init(&unit->pub)) : 0;
 }
 
-static int register_sessions_make(struct auxpmu *pmu)
+static int register_units_make(struct auxpmu *pmu)
 {
 	int cpu;
 
-	pmu->sessions = alloc_percpu(struct auxpmu_session);
-	if (!pmu->sessions)
+	pmu->units = alloc_percpu(struct core_unit);
+	if (!pmu->units)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
-		struct auxpmu_session *session = per_cpu_ptr(pmu->sessions, cpu);
+		struct core_unit *unit = per_cpu_ptr(pmu->units, cpu);
 		int ret;
 
-		session->pmu = pmu;
-		session->cpu = cpu;
-		ret = register_unit_make(session);
+		unit->pub.pmu = pmu;
+		unit->pub.cpu = cpu;
+		ret = register_unit_make(unit);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-static void register_unit_free(struct auxpmu_session *session)
+static void register_unit_free(struct core_unit *unit)
 {
 	/* Making the PMU did not come as far as this unit. */
-	if (!session->pmu)
+	if (!unit->pub.pmu)
 		return;
-	if (session->pmu->ops->unit_exit)
-		session->pmu->ops->unit_exit(session);
-	auxpmu_unit_free(session);
+	if (unit->pub.pmu->ops->unit_exit)
+		unit->pub.pmu->ops->unit_exit(&unit->pub);
+	auxpmu_unit_free(&unit->pub);
 }
 
 static void register_free(struct auxpmu *pmu)
 {
 	int cpu;
 
-	if (pmu->sessions)
+	if (pmu->units)
 		for_each_possible_cpu(cpu)
-			register_unit_free(per_cpu_ptr(pmu->sessions, cpu));
+			register_unit_free(per_cpu_ptr(pmu->units, cpu));
 	auxpmu_complaints_free(pmu);
 	auxpmu_paranoid_free(pmu);
-	free_percpu(pmu->sessions);
+	free_percpu(pmu->units);
 	kfree(pmu->pmu.attr_groups);
 	kfree(pmu);
 }
@@ -161,7 +168,7 @@ static void register_unhook(struct auxpmu *pmu)
 	auxpmu_claim_free(pmu);
 }
 
-void auxpmu_release(struct auxpmu *pmu)
+void auxpmu_free(struct auxpmu *pmu)
 {
 	const struct auxpmu_desc *desc = pmu->desc;
 
@@ -171,11 +178,65 @@ void auxpmu_release(struct auxpmu *pmu)
 		desc->release(desc);
 }
 
+static void register_fill_pmu(struct auxpmu *pmu)
+{
+	const struct auxpmu_desc *desc = pmu->desc;
+
+	pmu->pmu = auxpmu_callbacks;
+	pmu->pmu.module = pmu->owner;
+	if (auxpmu_sample_available())
+		pmu->pmu.snapshot_aux = auxpmu_sample;
+	if (!desc->nr_addr_filters)
+		return;
+	pmu->pmu.nr_addr_filters = desc->nr_addr_filters;
+	pmu->pmu.addr_filters_validate = auxpmu_filter_validate(desc->nr_addr_filters,
+								desc->filters_stop);
+	pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
+}
+
+/* All but what the perf core knows of.  0 or an errno; register_free() undoes any part of it. */
+static int register_make(struct auxpmu *pmu)
+{
+	int ret;
+
+	register_fill_pmu(pmu);
+	pmu->pmu.attr_groups = auxpmu_caps_groups(pmu->desc);
+	if (!pmu->pmu.attr_groups)
+		return -ENOMEM;
+	ret = auxpmu_paranoid_make(pmu);
+	if (!ret)
+		ret = auxpmu_complaints_make(pmu);
+	if (!ret)
+		ret = register_units_make(pmu);
+	return ret ?: auxpmu_claim_make(pmu);
+}
+
+/* So that nobody takes a name between its check and its use. */
+static DEFINE_MUTEX(names_lock);
+
+static int register_with_core(struct auxpmu *pmu)
+{
+	const char *name = pmu->desc->name;
+	int ret = -EEXIST;
+
+	mutex_lock(&names_lock);
+	/* The core would find out, too, but with a backtrace in the log. */
+	if (auxpmu_name_taken(name)) {
+		pr_notice("PMU %s refused: there is a device of that name; choose another\n", name);
+	} else {
+		ret = perf_pmu_register(&pmu->pmu, name, -1);
+		if (ret)
+			pr_notice("PMU %s refused by the kernel: error %d\n", name, ret);
+	}
+	mutex_unlock(&names_lock);
+	return ret;
+}
+
 struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner)
 {
 	const char *wrong = register_desc_wrong(desc);
 	struct auxpmu *pmu;
-	int ret = -ENOMEM;
+	int ret;
 
 	if (wrong) {
 		const char *name = desc->name ?: "(unnamed)";
@@ -185,48 +246,21 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 			  wrong);
 		return ERR_PTR(-EINVAL);
 	}
-	/* The core would find out, too, but with a backtrace in the log. */
-	if (auxpmu_peers_named(desc->name)) {
-		pr_notice("PMU %s refused: there is a device of that name\n", desc->name);
-		return ERR_PTR(-EEXIST);
-	}
 	pmu = kzalloc(sizeof(*pmu), GFP_KERNEL);
 	if (!pmu)
 		return ERR_PTR(-ENOMEM);
 	pmu->desc = desc;
 	pmu->owner = owner;
 	atomic_set(&pmu->users, AUXPMU_GONE);
-	pmu->pmu = auxpmu_callbacks;
-	pmu->pmu.module = owner;
-	pmu->pmu.attr_groups = auxpmu_caps_groups(desc);
-	pmu->pmu.nr_addr_filters = desc->nr_addr_filters;
-	if (auxpmu_sample_available())
-		pmu->pmu.snapshot_aux = auxpmu_sample;
-	if (!pmu->pmu.attr_groups)
-		goto free;
-	if (desc->nr_addr_filters) {
-		pmu->pmu.addr_filters_validate = auxpmu_filter_validate(desc->nr_addr_filters,
-									desc->filters_stop);
-		pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
-	}
-	ret = auxpmu_paranoid_make(pmu);
-	if (!ret)
-		ret = auxpmu_complaints_make(pmu);
-	if (!ret)
-		ret = register_sessions_make(pmu);
+	ret = register_make(pmu);
 	if (ret)
 		goto free;
-	ret = auxpmu_claim_make(pmu);
-	if (ret)
-		goto free;
-	ret = perf_pmu_register(&pmu->pmu, desc->name, -1);
+	ret = register_with_core(pmu);
 	if (ret) {
-		pr_notice("PMU %s refused by the kernel: error %d; is the name taken?\n",
-			  desc->name, ret);
 		auxpmu_claim_free(pmu);
 		goto free;
 	}
-	auxpmu_peers_note(pmu);
+	auxpmu_foreign_note_devices(pmu);
 	auxpmu_debugfs_add(pmu);
 	auxpmu_suspend_add(pmu);
 	/*
@@ -252,7 +286,7 @@ static void register_leave_core(struct auxpmu *pmu)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		auxpmu_stop_turns(&pmu->pmu, cpu);
+		auxpmu_stop_rotation(&pmu->pmu, cpu);
 	perf_pmu_unregister(&pmu->pmu);
 	/*
 	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
@@ -276,7 +310,7 @@ int auxpmu_try_unregister(struct auxpmu *pmu)
 	 */
 	synchronize_rcu_tasks();
 	register_leave_core(pmu);
-	auxpmu_release(pmu);
+	auxpmu_free(pmu);
 	return 0;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_try_unregister, AUXPMU_NS);

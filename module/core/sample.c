@@ -73,15 +73,15 @@ static long sample_put_zeros(struct perf_output_handle *handle, u64 length)
 }
 
 /* @length bytes of the buffer that end at the session's position. */
-static long sample_put_trace(struct perf_output_handle *handle,
-			     const struct auxpmu_session *session, u64 length)
+static long sample_put_trace(struct perf_output_handle *handle, const struct core_unit *unit,
+			     u64 length)
 {
-	u64 from = session->position - length;
+	u64 from = unit->position - length;
 	long ret = 0;
 
 	while (length && !ret) {
 		u64 run;
-		const void *data = auxpmu_buffer_run(session->buffer, from, &run);
+		const void *data = auxpmu_buffer_run(unit->pub.buffer, from, &run);
 
 		run = min(run, length);
 		ret = sample_put(handle, data, run);
@@ -92,33 +92,33 @@ static long sample_put_trace(struct perf_output_handle *handle,
 }
 
 /* Bytes of trace that the buffer holds before the session's position. */
-static u64 sample_available_bytes(const struct auxpmu_session *session)
+static u64 sample_available_bytes(const struct core_unit *unit)
 {
-	const struct auxpmu_buffer *buffer = session->buffer;
+	u64 size = unit->pub.buffer->size;
 
-	return min(session->position - buffer->first, buffer->size);
+	return min(unit->position - core_buffer(unit->pub.buffer)->first, size);
 }
 
 long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, unsigned long size)
 {
-	struct auxpmu_session *session = this_cpu_ptr(auxpmu_of(event)->sessions);
-	bool owner = session->event == event && auxpmu_session_take(session);
+	struct core_unit *unit = this_cpu_ptr(auxpmu_of(event)->units);
+	bool owner = unit->pub.event == event && auxpmu_session_acquire(unit);
 	u64 length = 0;
 	long ret;
 
 	/* Off, so that what the unit wrote is in memory and known; giving it back arms it again. */
-	if (owner && auxpmu_session_hold(session))
-		length = min_t(u64, sample_available_bytes(session), size);
-	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SHORT_SAMPLE))
+	if (owner && auxpmu_session_quiesce(unit))
+		length = min_t(u64, sample_available_bytes(unit), size);
+	if (core_fault(unit->pub.pmu, CORE_FAULT_SHORT_SAMPLE))
 		length = min_t(u64, length, size / 2);
 	if (!length)
-		session->stats.sample_no_trace++;
-	trace_auxpmu_sample(session, size, length);
+		unit->stats.sample_no_trace++;
+	trace_auxpmu_sample(unit, size, length);
 	ret = length < size ? sample_put_zeros(handle, size - length) : 0;
 	if (!ret)
-		ret = sample_put_trace(handle, session, length);
-	session->stats.samples++;
+		ret = sample_put_trace(handle, unit, length);
+	unit->stats.samples++;
 	if (owner)
-		auxpmu_session_give(session);
+		auxpmu_session_release(unit);
 	return ret ?: size;
 }

@@ -34,7 +34,7 @@
 /* aux_pause: the same; until aux_resume. */
 #define AUXPMU_PAUSED		0x40u
 /* Hand over what there is and take a new window: an interrupt, or the window is used up. */
-#define AUXPMU_TURN		0x80u
+#define AUXPMU_HANDOVER 0x80u
 
 /*
  * The phases that people speak of: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN
@@ -43,16 +43,16 @@
 
 /* What somebody may want. */
 enum auxpmu_request {
-	AUXPMU_REQ_START,	/* start(): RUN, not STOPPED */
-	AUXPMU_REQ_PARK,	/* stop(0): STOPPED, if RUN */
-	AUXPMU_REQ_CLOSE,	/* stop(UPDATE), del(): not RUN, not STOPPED, not TURN */
+	AUXPMU_REQ_START, /* start(): RUN, not STOPPED */
+	AUXPMU_REQ_PARK, /* stop(0): STOPPED, if RUN */
+	AUXPMU_REQ_CLOSE, /* stop(UPDATE), del(): not RUN, not STOPPED, not HANDOVER */
 	/*
-	 * Interrupt: TURN, if ARMED, or if OPEN and BUSY, for the owner may just be arming; else it
+	 * Interrupt: HANDOVER, if ARMED, or if OPEN and BUSY, for the owner may just be arming; else it
 	 * is spurious and changes nothing.
 	 */
-	AUXPMU_REQ_TURN,
-	AUXPMU_REQ_PAUSE,	/* PAUSED */
-	AUXPMU_REQ_RESUME,	/* not PAUSED */
+	AUXPMU_REQ_HANDOVER,
+	AUXPMU_REQ_PAUSE, /* PAUSED */
+	AUXPMU_REQ_RESUME, /* not PAUSED */
 	AUXPMU_NR_REQUESTS
 };
 
@@ -65,14 +65,14 @@ static inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 	case AUXPMU_REQ_PARK:
 		return word & AUXPMU_RUN ? word | AUXPMU_STOPPED : word;
 	case AUXPMU_REQ_CLOSE:
-		return word & ~(AUXPMU_RUN | AUXPMU_STOPPED | AUXPMU_TURN);
-	case AUXPMU_REQ_TURN:
+		return word & ~(AUXPMU_RUN | AUXPMU_STOPPED | AUXPMU_HANDOVER);
+	case AUXPMU_REQ_HANDOVER:
 		/*
 		 * Between the hardware coming on and the owner noting ARMED, an interrupt finds
 		 * OPEN and BUSY only.
 		 */
 		if ((word & AUXPMU_ARMED) || ((word & AUXPMU_OPEN) && (word & AUXPMU_BUSY)))
-			return word | AUXPMU_TURN;
+			return word | AUXPMU_HANDOVER;
 		return word;
 	case AUXPMU_REQ_PAUSE:
 		return word | AUXPMU_PAUSED;
@@ -85,13 +85,13 @@ static inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 
 /* What the owner has to do next. */
 enum auxpmu_action {
-	AUXPMU_DO_NOTHING,	/* the word is as wanted: clear BUSY */
-	AUXPMU_DO_BEGIN,	/* open a transaction */
-	AUXPMU_DO_ARM,		/* take a window of it and switch the hardware on */
-	AUXPMU_DO_DISARM,	/* switch the hardware off and learn how far it got */
-	AUXPMU_DO_TURN,		/* end the transaction and begin the next */
-	AUXPMU_DO_END,		/* end the transaction */
-	AUXPMU_DO_FORGET,	/* was full, is no longer wanted: leave FULL */
+	AUXPMU_DO_NOTHING, /* the word is as wanted: clear BUSY */
+	AUXPMU_DO_BEGIN, /* open a transaction */
+	AUXPMU_DO_ARM, /* take a window of it and switch the hardware on */
+	AUXPMU_DO_DISARM, /* switch the hardware off and learn how far it got */
+	AUXPMU_DO_HANDOVER, /* end the transaction and begin the next */
+	AUXPMU_DO_END, /* end the transaction */
+	AUXPMU_DO_RESET, /* was full, is no longer wanted: leave FULL */
 };
 
 static inline bool auxpmu_state_inhibited(u32 word)
@@ -104,12 +104,13 @@ static inline enum auxpmu_action auxpmu_state_next(u32 word)
 	bool run = word & AUXPMU_RUN;
 
 	if (word & AUXPMU_ARMED)
-		return run && !auxpmu_state_inhibited(word) && !(word & AUXPMU_TURN) ?
-		       AUXPMU_DO_NOTHING : AUXPMU_DO_DISARM;
+		return run && !auxpmu_state_inhibited(word) && !(word & AUXPMU_HANDOVER) ?
+			       AUXPMU_DO_NOTHING :
+			       AUXPMU_DO_DISARM;
 	if (!run) {
 		if (word & AUXPMU_OPEN)
 			return AUXPMU_DO_END;
-		return word & AUXPMU_FULL ? AUXPMU_DO_FORGET : AUXPMU_DO_NOTHING;
+		return word & AUXPMU_FULL ? AUXPMU_DO_RESET : AUXPMU_DO_NOTHING;
 	}
 	if (word & AUXPMU_FULL)
 		return AUXPMU_DO_NOTHING;
@@ -119,21 +120,21 @@ static inline enum auxpmu_action auxpmu_state_next(u32 word)
 	 * A used-up window is turned over even while parked: the consumer shall not wait for its
 	 * data until the unit resumes.
 	 */
-	if (word & AUXPMU_TURN)
-		return AUXPMU_DO_TURN;
+	if (word & AUXPMU_HANDOVER)
+		return AUXPMU_DO_HANDOVER;
 	return auxpmu_state_inhibited(word) ? AUXPMU_DO_NOTHING : AUXPMU_DO_ARM;
 }
 
 /* How the action went. */
 enum auxpmu_result {
 	AUXPMU_OK,
-	AUXPMU_NO_SPACE,	/* any but END: the buffer is full; the transaction is ended */
+	AUXPMU_NO_SPACE, /* any but END: the buffer is full; the transaction is ended */
 	/*
-	 * ARM: the window is used up, another may be had: TURN.  DISARM: the interrupt is due, and
-	 * may not have been heard: TURN, if the unit stays off.
+	 * ARM: the window is used up, another may be had: HANDOVER.  DISARM: the interrupt is due, and
+	 * may not have been heard: HANDOVER, if the unit stays off.
 	 */
 	AUXPMU_USED_UP,
-	AUXPMU_FAILED,		/* any but END: not to be had; the transaction is ended */
+	AUXPMU_FAILED, /* any but END: not to be had; the transaction is ended */
 };
 
 /*
@@ -142,7 +143,7 @@ enum auxpmu_result {
  */
 static inline u32 auxpmu_state_ended(u32 word, enum auxpmu_result result)
 {
-	word &= ~(AUXPMU_OPEN | AUXPMU_ARMED | AUXPMU_TURN);
+	word &= ~(AUXPMU_OPEN | AUXPMU_ARMED | AUXPMU_HANDOVER);
 	if (result == AUXPMU_NO_SPACE)
 		return word | AUXPMU_FULL;
 	return word & ~(AUXPMU_RUN | AUXPMU_STOPPED);
@@ -155,11 +156,11 @@ static inline u32 auxpmu_state_ended(u32 word, enum auxpmu_result result)
 static inline u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result)
 {
 	if (action == AUXPMU_DO_ARM && result == AUXPMU_USED_UP)
-		return word | AUXPMU_TURN;
+		return word | AUXPMU_HANDOVER;
 	if (action == AUXPMU_DO_DISARM && result == AUXPMU_USED_UP) {
 		word &= ~AUXPMU_ARMED;
 		/* What is armed again will see; what is parked would not be heard. */
-		return auxpmu_state_inhibited(word) ? word | AUXPMU_TURN : word;
+		return auxpmu_state_inhibited(word) ? word | AUXPMU_HANDOVER : word;
 	}
 	if (result != AUXPMU_OK)
 		return auxpmu_state_ended(word, result);
@@ -171,11 +172,11 @@ static inline u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum au
 		return word | AUXPMU_ARMED;
 	case AUXPMU_DO_DISARM:
 		return word & ~AUXPMU_ARMED;
-	case AUXPMU_DO_TURN:
-		return word & ~AUXPMU_TURN;
+	case AUXPMU_DO_HANDOVER:
+		return word & ~AUXPMU_HANDOVER;
 	case AUXPMU_DO_END:
-		return word & ~(AUXPMU_OPEN | AUXPMU_TURN);
-	case AUXPMU_DO_FORGET:
+		return word & ~(AUXPMU_OPEN | AUXPMU_HANDOVER);
+	case AUXPMU_DO_RESET:
 		return word & ~AUXPMU_FULL;
 	default:
 		return word;

@@ -31,8 +31,8 @@ static void suspend_resume(AUXPMU_SYSCORE_ARG)
 	struct auxpmu *pmu;
 
 	list_for_each_entry(pmu, &pmus, node) {
-		if (pmu->ops->forget)
-			pmu->ops->forget(this_cpu_ptr(pmu->sessions));
+		if (pmu->ops->invalidate)
+			pmu->ops->invalidate(&this_cpu_ptr(pmu->units)->pub);
 		auxpmu_resume(pmu);
 	}
 }

@@ -16,8 +16,8 @@
 #include "internal.h"
 
 TRACE_EVENT(auxpmu_begin,
-	TP_PROTO(const struct auxpmu_session *session),
-	TP_ARGS(session),
+	TP_PROTO(const struct core_unit *unit),
+	TP_ARGS(unit),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, head)
@@ -25,18 +25,18 @@ TRACE_EVENT(auxpmu_begin,
 		__field(bool, overwrite)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
-		__entry->head = session->head;
-		__entry->space = session->handle.size;
-		__entry->overwrite = session->buffer->overwrite;
+		__entry->pmu = unit->pub.pmu->pmu.type;
+		__entry->head = unit->head;
+		__entry->space = unit->handle.size;
+		__entry->overwrite = unit->pub.buffer->overwrite;
 	),
 	TP_printk("pmu=%u head=%llu space=%llu overwrite=%d", __entry->pmu, __entry->head,
 		  __entry->space, __entry->overwrite)
 );
 
 TRACE_EVENT(auxpmu_arm,
-	TP_PROTO(const struct auxpmu_session *session, int ret),
-	TP_ARGS(session, ret),
+	TP_PROTO(const struct core_unit *unit, int ret),
+	TP_ARGS(unit, ret),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, from)
@@ -45,10 +45,10 @@ TRACE_EVENT(auxpmu_arm,
 		__field(int, ret)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
-		__entry->from = session->window.from;
-		__entry->to = session->window.to;
-		__entry->irq = session->window.irq;
+		__entry->pmu = unit->pub.pmu->pmu.type;
+		__entry->from = unit->pub.window.from;
+		__entry->to = unit->pub.window.to;
+		__entry->irq = unit->pub.window.irq;
 		__entry->ret = ret;
 	),
 	TP_printk("pmu=%u from=%llu to=%llu irq=%llu ret=%d", __entry->pmu, __entry->from,
@@ -56,15 +56,15 @@ TRACE_EVENT(auxpmu_arm,
 );
 
 TRACE_EVENT(auxpmu_disarm,
-	TP_PROTO(const struct auxpmu_session *session, const struct auxpmu_position *position),
-	TP_ARGS(session, position),
+	TP_PROTO(const struct core_unit *unit, const struct auxpmu_position *position),
+	TP_ARGS(unit, position),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, bytes)
 		__field(u64, lost)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
+		__entry->pmu = unit->pub.pmu->pmu.type;
 		__entry->bytes = position->bytes;
 		__entry->lost = position->lost;
 	),
@@ -72,8 +72,8 @@ TRACE_EVENT(auxpmu_disarm,
 );
 
 TRACE_EVENT(auxpmu_end,
-	TP_PROTO(const struct auxpmu_session *session, u64 size, u64 flags),
-	TP_ARGS(session, size, flags),
+	TP_PROTO(const struct core_unit *unit, u64 size, u64 flags),
+	TP_ARGS(unit, size, flags),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, head)
@@ -81,8 +81,8 @@ TRACE_EVENT(auxpmu_end,
 		__field(u64, flags)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
-		__entry->head = session->head;
+		__entry->pmu = unit->pub.pmu->pmu.type;
+		__entry->head = unit->head;
 		__entry->size = size;
 		__entry->flags = flags;
 	),
@@ -91,29 +91,29 @@ TRACE_EVENT(auxpmu_end,
 );
 
 TRACE_EVENT(auxpmu_full,
-	TP_PROTO(const struct auxpmu_session *session),
-	TP_ARGS(session),
+	TP_PROTO(const struct core_unit *unit),
+	TP_ARGS(unit),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, head)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
-		__entry->head = session->head;
+		__entry->pmu = unit->pub.pmu->pmu.type;
+		__entry->head = unit->head;
 	),
 	TP_printk("pmu=%u head=%llu", __entry->pmu, __entry->head)
 );
 
 TRACE_EVENT(auxpmu_lost,
-	TP_PROTO(const struct auxpmu_session *session, u64 in_unit, u64 for_space),
-	TP_ARGS(session, in_unit, for_space),
+	TP_PROTO(const struct core_unit *unit, u64 in_unit, u64 for_space),
+	TP_ARGS(unit, in_unit, for_space),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, in_unit)
 		__field(u64, for_space)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
+		__entry->pmu = unit->pub.pmu->pmu.type;
 		__entry->in_unit = in_unit;
 		__entry->for_space = for_space;
 	),
@@ -122,29 +122,29 @@ TRACE_EVENT(auxpmu_lost,
 );
 
 TRACE_EVENT(auxpmu_gap,
-	TP_PROTO(const struct auxpmu_session *session),
-	TP_ARGS(session),
+	TP_PROTO(const struct core_unit *unit),
+	TP_ARGS(unit),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, position)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
-		__entry->position = session->position;
+		__entry->pmu = unit->pub.pmu->pmu.type;
+		__entry->position = unit->position;
 	),
 	TP_printk("pmu=%u position=%llu", __entry->pmu, __entry->position)
 );
 
 TRACE_EVENT(auxpmu_sample,
-	TP_PROTO(const struct auxpmu_session *session, u64 size, u64 length),
-	TP_ARGS(session, size, length),
+	TP_PROTO(const struct core_unit *unit, u64 size, u64 length),
+	TP_ARGS(unit, size, length),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(u64, size)
 		__field(u64, length)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
+		__entry->pmu = unit->pub.pmu->pmu.type;
 		__entry->size = size;
 		__entry->length = length;
 	),
@@ -155,21 +155,21 @@ TRACE_EVENT(auxpmu_sample,
 TRACE_DEFINE_ENUM(AUXPMU_REQ_START);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_PARK);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_CLOSE);
-TRACE_DEFINE_ENUM(AUXPMU_REQ_TURN);
+TRACE_DEFINE_ENUM(AUXPMU_REQ_HANDOVER);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_PAUSE);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_RESUME);
 
 /* The word is that of state.h, before the wish is noted. */
 TRACE_EVENT(auxpmu_request,
-	TP_PROTO(const struct auxpmu_session *session, int request, u32 word),
-	TP_ARGS(session, request, word),
+	TP_PROTO(const struct core_unit *unit, int request, u32 word),
+	TP_ARGS(unit, request, word),
 	TP_STRUCT__entry(
 		__field(u32, pmu)
 		__field(int, request)
 		__field(u32, word)
 	),
 	TP_fast_assign(
-		__entry->pmu = session->pmu->pmu.type;
+		__entry->pmu = unit->pub.pmu->pmu.type;
 		__entry->request = request;
 		__entry->word = word;
 	),
@@ -178,7 +178,7 @@ TRACE_EVENT(auxpmu_request,
 				   { AUXPMU_REQ_START, "start" },
 				   { AUXPMU_REQ_PARK, "park" },
 				   { AUXPMU_REQ_CLOSE, "close" },
-				   { AUXPMU_REQ_TURN, "irq" },
+				   { AUXPMU_REQ_HANDOVER, "handover" },
 				   { AUXPMU_REQ_PAUSE, "pause" },
 				   { AUXPMU_REQ_RESUME, "resume" }),
 		  __entry->word)

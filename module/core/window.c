@@ -27,13 +27,13 @@ static u64 window_min(u64 a, u64 b)
 }
 
 /*
- * A window ends at a multiple of end_align, a whole number of units from its start. One of the two
+ * A window ends at a multiple of end_align, a whole number of atoms from its start. One of the two
  * divides the other, so the start has to be a multiple of the smaller one, or no end fits; the
  * smaller one is a power of two.
  */
 static u64 window_start_multiple(const struct auxpmu_window_rules *rules)
 {
-	u64 shared = rules->granule ? rules->unit : window_min(rules->unit, rules->end_align);
+	u64 shared = rules->granule ? rules->atom : window_min(rules->atom, rules->end_align);
 
 	return window_max(rules->start_align, shared);
 }
@@ -46,15 +46,15 @@ static u64 window_start_at_or_above(const struct auxpmu_chunks *chunks,
 
 	if (!rules->grid)
 		return window_align_up(position, window_start_multiple(rules));
-	start = (offset + rules->unit - 1) / rules->unit * rules->unit;
-	/* What the end of the buffer has left over belongs to no unit. */
-	return position - offset + (start + rules->unit > bytes ? bytes : start);
+	start = (offset + rules->atom - 1) / rules->atom * rules->atom;
+	/* What the end of the buffer has left over belongs to no atom. */
+	return position - offset + (start + rules->atom > bytes ? bytes : start);
 }
 
 /* The shortest window that is not empty, from an aligned start. */
 static u64 window_shortest(const struct auxpmu_window_rules *rules)
 {
-	return window_max(rules->unit, rules->end_align);
+	return window_max(rules->atom, rules->end_align);
 }
 
 /* The last end a window from @from may have at or below @limit; @from itself when there is none. */
@@ -65,8 +65,8 @@ static u64 window_end_at_or_below(const struct auxpmu_chunks *chunks,
 		return from;
 	if (rules->granule)
 		limit = auxpmu_region_floor(chunks, rules->granule, limit);
-	else if (rules->unit >= rules->end_align)
-		limit -= (limit - from) % rules->unit;
+	else if (rules->atom >= rules->end_align)
+		limit -= (limit - from) % rules->atom;
 	else
 		limit &= ~((u64)rules->end_align - 1);
 	return window_max(limit, from);
@@ -79,8 +79,8 @@ static u64 window_end_at_or_above(const struct auxpmu_chunks *chunks,
 	target = window_max(target, from + 1);
 	if (rules->granule)
 		return auxpmu_region_ceil(chunks, rules->granule, target);
-	if (rules->unit >= rules->end_align)
-		return from + (target - from + rules->unit - 1) / rules->unit * rules->unit;
+	if (rules->atom >= rules->end_align)
+		return from + (target - from + rules->atom - 1) / rules->atom * rules->atom;
 	return window_align_up(target, rules->end_align);
 }
 
@@ -88,25 +88,25 @@ const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u
 {
 	if (!window_power_of_two(rules->start_align) || rules->start_align > page)
 		return "start_align is not a power of two from 1 to a page";
-	if (!rules->unit)
-		return "unit is 0";
+	if (!rules->atom)
+		return "atom is 0";
 	if (rules->granule) {
 		if (rules->contiguous)
 			return "granule and contiguous exclude each other";
 		if (!window_power_of_two(rules->granule) || rules->granule < page)
 			return "granule is not a power of two of at least a page";
-		if (!window_power_of_two(rules->unit) || rules->unit > page)
-			return "with a granule, unit is not a power of two up to a page";
+		if (!window_power_of_two(rules->atom) || rules->atom > page)
+			return "with a granule, atom is not a power of two up to a page";
 	} else {
 		if (!window_power_of_two(rules->end_align) || rules->end_align > page)
 			return "end_align is not a power of two from 1 to a page";
-		if (rules->unit % rules->end_align && rules->end_align % rules->unit)
-			return "neither of unit and end_align is a multiple of the other";
+		if (rules->atom % rules->end_align && rules->end_align % rules->atom)
+			return "neither of atom and end_align is a multiple of the other";
 		if (rules->grid && !rules->contiguous)
 			return "grid takes contiguous";
-		if (rules->grid && (rules->unit % rules->start_align ||
-				    rules->unit % rules->end_align))
-			return "with a grid, unit is not a multiple of start_align and end_align";
+		if (rules->grid &&
+		    (rules->atom % rules->start_align || rules->atom % rules->end_align))
+			return "with a grid, atom is not a multiple of start_align and end_align";
 	}
 	if (rules->early >= page || (rules->early && rules->spare))
 		return "early is not less than a page, or there are spare bytes";
@@ -124,10 +124,10 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 		return wrong;
 	bytes = auxpmu_chunks_bytes(chunks);
 	/* A unit that does not stop where it may start leaves heads that are not aligned. */
-	skip = rules->unit % window_start_multiple(rules) ? window_start_multiple(rules) - 1 : 0;
+	skip = rules->atom % window_start_multiple(rules) ? window_start_multiple(rules) - 1 : 0;
 	/* Nor does a chunk begin in the grid, or a head that a buffer of another size has left. */
 	if (rules->grid)
-		skip = rules->unit - 1;
+		skip = rules->atom - 1;
 	if (rules->granule) {
 		if (window_min(rules->granule, bytes) + skip + rules->spare > bytes)
 			return "the buffer does not hold one region and the spare bytes";
@@ -135,7 +135,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	}
 	need = window_shortest(rules) + rules->spare;
 	if (rules->contiguous && need + (rules->grid ? skip : 0) > page << chunks->order)
-		return "the smallest chunk does not hold one unit and the spare bytes";
+		return "the smallest chunk does not hold one atom and the spare bytes";
 	/* What the end of a chunk may have left over that is no use. */
 	waste = 0;
 	if (rules->contiguous &&
@@ -144,7 +144,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 		waste = need - 1;
 	/* One more: the byte the core holds back. */
 	if (need + waste + skip + 1 > bytes)
-		return "the buffer does not hold one unit and the spare bytes";
+		return "the buffer does not hold one atom and the spare bytes";
 	return NULL;
 }
 

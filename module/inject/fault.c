@@ -1,38 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Faults on request: see fault.h; what each does is said in docs/testing.md. */
+/* Faults on request, see software.h: the counters in debugfs, and those of the framework's own. */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
+#include <linux/export.h>
 #include <linux/fs.h>
 
+#include "compat.h"
 #include "inject/fault.h"
 
 DEFINE_STATIC_KEY_FALSE(auxpmu_faults);
+EXPORT_SYMBOL_NS_GPL(auxpmu_faults, AUXPMU_NS);
 
-static const char *const names[AUXPMU_FAULTS] = {
-	[AUXPMU_FAULT_SETUP] = "setup",
-	[AUXPMU_FAULT_ORDERS] = "orders",
-	[AUXPMU_FAULT_MIXED] = "mixed",
-	[AUXPMU_FAULT_ADD] = "add",
-	[AUXPMU_FAULT_ARM] = "arm",
-	[AUXPMU_FAULT_STUCK] = "stuck",
-	[AUXPMU_FAULT_OVERRUN] = "overrun",
-	[AUXPMU_FAULT_SPURIOUS_IRQ] = "spurious_irq",
-	[AUXPMU_FAULT_LATE_IRQ] = "late_irq",
-	[AUXPMU_FAULT_LOST_IRQ] = "lost_irq",
-	[AUXPMU_FAULT_DUE] = "due",
-	[AUXPMU_FAULT_BUSY] = "busy",
-	[AUXPMU_FAULT_TRUNCATED] = "truncated",
-	[AUXPMU_FAULT_PARTIAL] = "partial",
-	[AUXPMU_FAULT_COLLISION] = "collision",
-	[AUXPMU_FAULT_SLOW_STOP] = "slow_stop",
-	[AUXPMU_FAULT_SHORT_SAMPLE] = "short_sample",
-	[AUXPMU_FAULT_UNREGISTER] = "unregister",
+static const char *const names[CORE_FAULTS] = {
+	[CORE_FAULT_SETUP] = "setup",
+	[CORE_FAULT_ORDERS] = "orders",
+	[CORE_FAULT_MIXED] = "mixed",
+	[CORE_FAULT_ADD] = "add",
+	[CORE_FAULT_ARM] = "arm",
+	[CORE_FAULT_TRUNCATED] = "truncated",
+	[CORE_FAULT_PARTIAL] = "partial",
+	[CORE_FAULT_COLLISION] = "collision",
+	[CORE_FAULT_SHORT_SAMPLE] = "short_sample",
 };
 
-bool __auxpmu_fault(struct auxpmu *pmu, enum auxpmu_fault fault)
+bool __auxpmu_fault(atomic_t *left)
 {
-	return atomic_dec_if_positive(&pmu->faults[fault]) >= 0;
+	return atomic_dec_if_positive(left) >= 0;
 }
+EXPORT_SYMBOL_NS_GPL(__auxpmu_fault, AUXPMU_NS);
 
 static int fault_left_get(void *left, u64 *value)
 {
@@ -50,11 +45,17 @@ static int fault_left_set(void *left, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(left_fops, fault_left_get, fault_left_set, "%llu\n");
 
+void auxpmu_fault_add(struct auxpmu *pmu, const char *name, atomic_t *left)
+{
+	debugfs_create_file_unsafe(name, 0600, pmu->fault_folder, left, &left_fops);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_fault_add, AUXPMU_NS);
+
 void auxpmu_faults_add(struct auxpmu *pmu)
 {
-	struct dentry *folder = debugfs_create_dir("faults", pmu->debugfs);
 	int n;
 
-	for (n = 0; n < AUXPMU_FAULTS; n++)
-		debugfs_create_file_unsafe(names[n], 0600, folder, &pmu->faults[n], &left_fops);
+	pmu->fault_folder = debugfs_create_dir("faults", pmu->debugfs);
+	for (n = 0; n < CORE_FAULTS; n++)
+		auxpmu_fault_add(pmu, names[n], &pmu->faults[n]);
 }

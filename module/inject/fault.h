@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Faults on request: each branch that handles a failure can be made to be taken, debugfs
- * PMU/faults/NAME: how many times more.  Costs a no-op until one is first asked for.
- */
+/* Faults of the framework's own, see software.h.  Shared by the framework's own files only. */
 #ifndef AUXPMU_FAULT_H
 #define AUXPMU_FAULT_H
 
-#include <linux/jump_label.h>
-
 #include "internal.h"
-
-DECLARE_STATIC_KEY_FALSE(auxpmu_faults);
-
-bool __auxpmu_fault(struct auxpmu *pmu, enum auxpmu_fault fault);
+#include "software.h"
 
 /* Shall this go wrong now?  Any context. */
-static inline bool auxpmu_fault(struct auxpmu *pmu, enum auxpmu_fault fault)
+static inline bool core_fault(struct auxpmu *pmu, enum core_fault fault)
 {
-	return static_branch_unlikely(&auxpmu_faults) && __auxpmu_fault(pmu, fault);
+	return auxpmu_fault(&pmu->faults[fault]);
 }
 
+/* With the PMU's folder in debugfs.  May sleep. */
 void auxpmu_faults_add(struct auxpmu *pmu);
 
 #endif /* AUXPMU_FAULT_H */

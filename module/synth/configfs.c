@@ -21,8 +21,6 @@
 #include <linux/string.h>
 
 #include "compat.h"
-#include "core/foreign.h"
-#include "inject/fault.h"
 #include "synth/synth.h"
 
 struct unit {
@@ -143,8 +141,8 @@ NUMBER(ram, ram, ANY, 2 * AUXPMU_RECORD_MIN, SZ_16M);
 NUMBER(rate, rate, ANY, 1, AUXPMU_SYNTH_RATE_MAX);
 NUMBER(filters, filters, ANY, 0, AUXPMU_FILTERS_MAX);
 NUMBER(granule, limits.granule, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
-NUMBER(min_block, limits.min_block, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
-NUMBER(max_block, limits.max_block, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
+NUMBER(min_chunk, limits.min_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
+NUMBER(max_chunk, limits.max_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(min_buffer, limits.min_buffer, POWER_OR_NONE, PAGE_SIZE, SZ_2G);
 NUMBER(max_buffer, limits.max_buffer, POWER_OR_NONE, PAGE_SIZE, SZ_2G);
 
@@ -263,23 +261,6 @@ static ssize_t unit_live_show(struct config_item *item, char *page)
 
 static struct configfs_subsystem subsystem;
 
-/* So that nobody takes a name between its check and its use. */
-static DEFINE_MUTEX(names_lock);
-
-static struct synth *model_make_synth(struct unit *unit)
-{
-	struct synth *synth = ERR_PTR(-EEXIST);
-
-	mutex_lock(&names_lock);
-	if (auxpmu_peers_named(unit->model.name))
-		unit_notice(unit, "live refused: a device named %s is there; choose another name",
-			    unit->model.name);
-	else
-		synth = synth_make(&unit->model);
-	mutex_unlock(&names_lock);
-	return synth;
-}
-
 static int model_go_live(struct unit *unit)
 {
 	struct synth *synth;
@@ -288,7 +269,7 @@ static int model_go_live(struct unit *unit)
 	ret = configfs_depend_item_unlocked(&subsystem, &unit->item);
 	if (ret)
 		return ret;
-	synth = model_make_synth(unit);
+	synth = synth_make(&unit->model);
 	if (IS_ERR(synth)) {
 		configfs_undepend_item(&unit->item);
 		return PTR_ERR(synth);
@@ -299,7 +280,7 @@ static int model_go_live(struct unit *unit)
 
 static int model_go_dead(struct unit *unit)
 {
-	bool revoke = auxpmu_fault(unit->live->pmu, AUXPMU_FAULT_UNREGISTER);
+	bool revoke = synth_fault(unit->live, SYNTH_FAULT_UNREGISTER);
 	int ret = revoke ? synth_revoke(unit->live) : synth_try_destroy(unit->live);
 
 	if (ret == -EOPNOTSUPP) {
@@ -349,8 +330,8 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_ram,
 	&unit_attr_rate,
 	&unit_attr_filters,
-	&unit_attr_min_block,
-	&unit_attr_max_block,
+	&unit_attr_min_chunk,
+	&unit_attr_max_chunk,
 	&unit_attr_min_buffer,
 	&unit_attr_max_buffer,
 	&unit_attr_overwrite,
@@ -411,14 +392,14 @@ static struct configfs_subsystem subsystem = {
 	},
 };
 
-int __init auxpmu_model_init(void)
+int __init synth_models_init(void)
 {
 	config_group_init(&subsystem.su_group);
 	mutex_init(&subsystem.su_mutex);
 	return configfs_register_subsystem(&subsystem);
 }
 
-void auxpmu_model_exit(void)
+void synth_models_exit(void)
 {
 	configfs_unregister_subsystem(&subsystem);
 }

@@ -14,7 +14,7 @@
 #include <linux/smp.h>
 #include <linux/uaccess.h>
 
-#include "inject/nmi.h"
+#include "synth/nmi.h"
 #include "synth/synth.h"
 
 /* What emit writes with IRQs off at a time. */
@@ -34,21 +34,21 @@ struct emit {
 static void emit_here(void *data)
 {
 	struct emit *emit = data;
-	struct auxpmu_session *session = this_cpu_ptr(emit->synth->pmu->sessions);
+	struct auxpmu_unit *unit = auxpmu_unit_of(emit->synth->pmu, smp_processor_id());
 	u32 record;
 
 	emit->done = 0;
 	emit->ret = -ENXIO;
-	synth_spurious_irq(emit->synth->pmu);
-	if (!auxpmu_session_take(session))
+	synth_spurious_irq(emit->synth);
+	if (!auxpmu_unit_acquire(unit))
 		return;
-	if (auxpmu_session_armed(session)) {
-		record = synth_stream_of(session)->record;
+	if (auxpmu_unit_armed(unit)) {
+		record = synth_stream_of(unit)->record;
 		emit->bytes = DIV_ROUND_UP(emit->bytes, record) * record;
-		emit->done = synth_write(session->unit, emit->bytes);
+		emit->done = synth_write(unit->private, emit->bytes);
 		emit->ret = emit->done < emit->bytes ? -ENOSPC : 0;
 	}
-	auxpmu_session_give(session);
+	auxpmu_unit_release(unit);
 	/*
 	 * The core disables an event whose buffer is full in an irq_work.  It is run before emit
 	 * returns, or the caller could ENABLE an event that is only then disabled.
@@ -192,12 +192,27 @@ static const struct file_operations bench_fops = {
 	.release = single_release,
 };
 
-void synth_emit_add(struct synth *synth)
+static const char *const fault_names[SYNTH_FAULTS] = {
+	[SYNTH_FAULT_STUCK] = "stuck",
+	[SYNTH_FAULT_OVERRUN] = "overrun",
+	[SYNTH_FAULT_SPURIOUS_IRQ] = "spurious_irq",
+	[SYNTH_FAULT_LATE_IRQ] = "late_irq",
+	[SYNTH_FAULT_LOST_IRQ] = "lost_irq",
+	[SYNTH_FAULT_DUE] = "due",
+	[SYNTH_FAULT_BUSY] = "busy",
+	[SYNTH_FAULT_SLOW_STOP] = "slow_stop",
+	[SYNTH_FAULT_UNREGISTER] = "unregister",
+};
+
+void synth_debugfs_add(struct synth *synth)
 {
-	struct dentry *folder = synth->pmu->debugfs;
+	struct dentry *folder = auxpmu_debugfs_of(synth->pmu);
+	int n;
 
 	debugfs_create_file("emit", 0200, folder, synth, &emit_fops);
 	debugfs_create_file("emitted", 0400, folder, synth, &emitted_fops);
 	debugfs_create_file("bench", 0600, folder, synth, &bench_fops);
-	auxpmu_nmi_debugfs_add(synth->pmu);
+	synth_nmi_add(synth->pmu);
+	for (n = 0; n < SYNTH_FAULTS; n++)
+		auxpmu_fault_add(synth->pmu, fault_names[n], &synth->faults[n]);
 }

@@ -42,6 +42,8 @@ static const char *synth_config_wrong(const struct perf_event_attr *attr,
 		return "config has bits outside the fields in sysfs format/";
 	if (attr->config1 & ~SYNTH_CONFIG1)
 		return "config1 has bits outside the fields in sysfs format/";
+	if (auxpmu_more_config(attr))
+		return "config3 or config4 is not 0";
 	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
 		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
 	if (output > AUXPMU_SYNTH_COPY)
@@ -60,25 +62,25 @@ static const char *synth_config_wrong(const struct perf_event_attr *attr,
 }
 
 /* The same of a PMU that bears another's name: its config is that of the other. */
-static const char *synth_guise_config_wrong(const struct perf_event_attr *attr,
-					    const struct synth_guise *guise)
+static const char *synth_persona_config_wrong(const struct perf_event_attr *attr,
+					      const struct synth_persona *persona)
 {
-	if (attr->config & ~guise->config)
+	if (attr->config & ~persona->config)
 		return "config has bits outside the fields in sysfs format/";
-	if (attr->config1 || attr->config2)
-		return "config1 or config2 is not 0";
+	if (attr->config1 || attr->config2 || auxpmu_more_config(attr))
+		return "config1, config2, config3 or config4 is not 0";
 	return NULL;
 }
 
-/* The config as it is acted on; a guise's says nothing of how the synthetic unit is to trace. */
+/* The config as it is acted on; a persona's says nothing of how the synthetic unit is to trace. */
 static u64 synth_config_of(const struct perf_event *event)
 {
-	return synth_of(auxpmu_of(event))->guise ? 0 : event->attr.config;
+	return synth_of(synth_pmu_of(event))->persona ? 0 : event->attr.config;
 }
 
 static u32 synth_record_of(const struct perf_event *event)
 {
-	u64 record = synth_of(auxpmu_of(event))->model.record;
+	u64 record = synth_of(synth_pmu_of(event))->model.record;
 
 	return record ?: (u64)AUXPMU_RECORD_MIN
 			 << FIELD_GET(SYNTH_FIELD(RECORD), synth_config_of(event));
@@ -92,7 +94,7 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 		[AUXPMU_SYNTH_PAGES_HALF] = AUXPMU_PAGES_HALF,
 		[AUXPMU_SYNTH_PAGES_WHOLE] = AUXPMU_PAGES_WHOLE,
 	};
-	const struct synth_model *model = &synth_of(auxpmu_of(event))->model;
+	const struct synth_model *model = &synth_of(synth_pmu_of(event))->model;
 	u64 config = synth_config_of(event);
 	u32 record = synth_record_of(event);
 	int output = model->output;
@@ -102,7 +104,7 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 	needs->pages = pages[FIELD_GET(SYNTH_FIELD(PAGES), config)];
 	needs->rules.start_align = max_t(u32, record, model->start_align);
 	needs->rules.end_align = model->end_align;
-	needs->rules.unit = record;
+	needs->rules.atom = record;
 	switch (output) {
 	case AUXPMU_SYNTH_WINDOW:
 		needs->output = AUXPMU_WINDOW;
@@ -121,7 +123,7 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 
 static void synth_make_stream(struct synth_stream *stream, const struct perf_event *event)
 {
-	const struct synth_model *model = &synth_of(auxpmu_of(event))->model;
+	const struct synth_model *model = &synth_of(synth_pmu_of(event))->model;
 	u64 config = synth_config_of(event);
 	u32 rate = FIELD_GET(SYNTH_FIELD(RATE), config) ?: model->rate;
 
@@ -143,34 +145,34 @@ static bool synth_comes_to(const struct perf_event *event, int cpu)
 }
 
 /* With the lock held: one user of the unit's RAM less; the last one has it freed. */
-static void synth_put_unit_ram(struct synth_unit *unit)
+static void synth_put_unit_ram(struct synth_unit *hw)
 {
-	if (--unit->ram_users)
+	if (--hw->ram_users)
 		return;
-	kvfree(unit->ram);
-	unit->ram = NULL;
+	kvfree(hw->ram);
+	hw->ram = NULL;
 }
 
 /* Gives back the trace RAM of the CPUs below @end. */
 static void synth_put_ram(const struct perf_event *event, int end)
 {
-	struct synth *synth = synth_of(auxpmu_of(event));
+	struct synth *synth = synth_of(synth_pmu_of(event));
 	int cpu;
 
 	mutex_lock(&synth->ram_lock);
 	for_each_possible_cpu(cpu)
 		if (cpu < end && synth_comes_to(event, cpu))
-			synth_put_unit_ram(per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit);
+			synth_put_unit_ram(auxpmu_unit_of(synth_pmu_of(event), cpu)->private);
 	mutex_unlock(&synth->ram_lock);
 }
 
-static int synth_get_unit_ram(struct synth_unit *unit, u64 bytes, int cpu)
+static int synth_get_unit_ram(struct synth_unit *hw, u64 bytes, int cpu)
 {
-	if (!unit->ram_users)
-		unit->ram = kvmalloc_node(bytes, GFP_KERNEL_ACCOUNT, cpu_to_node(cpu));
-	if (!unit->ram)
+	if (!hw->ram_users)
+		hw->ram = kvmalloc_node(bytes, GFP_KERNEL_ACCOUNT, cpu_to_node(cpu));
+	if (!hw->ram)
 		return -ENOMEM;
-	unit->ram_users++;
+	hw->ram_users++;
 	return 0;
 }
 
@@ -180,13 +182,13 @@ static int synth_get_unit_ram(struct synth_unit *unit, u64 bytes, int cpu)
  */
 static int synth_get_ram(const struct perf_event *event)
 {
-	struct synth *synth = synth_of(auxpmu_of(event));
+	struct synth *synth = synth_of(synth_pmu_of(event));
 	int cpu, ret = 0;
 
 	mutex_lock(&synth->ram_lock);
 	for_each_possible_cpu(cpu) {
 		if (synth_comes_to(event, cpu))
-			ret = synth_get_unit_ram(per_cpu_ptr(auxpmu_of(event)->sessions, cpu)->unit,
+			ret = synth_get_unit_ram(auxpmu_unit_of(synth_pmu_of(event), cpu)->private,
 						 synth->model.ram, cpu);
 		if (ret)
 			break;
@@ -204,10 +206,10 @@ static bool synth_needs_ram(const struct perf_event *event, const struct auxpmu_
 
 static const char *synth_attr_wrong(const struct perf_event *event)
 {
-	const struct synth *synth = synth_of(auxpmu_of(event));
+	const struct synth *synth = synth_of(synth_pmu_of(event));
 
-	return synth->guise ? synth_guise_config_wrong(&event->attr, synth->guise) :
-			      synth_config_wrong(&event->attr, &synth->model);
+	return synth->persona ? synth_persona_config_wrong(&event->attr, synth->persona) :
+				synth_config_wrong(&event->attr, &synth->model);
 }
 
 int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
@@ -217,11 +219,11 @@ int synth_event_init(struct perf_event *event, struct auxpmu_event *aux)
 	int ret;
 
 	if (wrong) {
-		auxpmu_notice(auxpmu_of(event), "event refused: %s", wrong);
+		auxpmu_notice(synth_pmu_of(event), "event refused: %s", wrong);
 		return -EINVAL;
 	}
 	if (!event->parent && !READ_ONCE(unprivileged) && !perfmon_capable()) {
-		auxpmu_notice(auxpmu_of(event), "event refused: synthetic units take CAP_PERFMON, unless root allows them to everybody: echo 1 > /sys/module/auxpmu/parameters/unprivileged");
+		auxpmu_notice(synth_pmu_of(event), "event refused: synthetic units take CAP_PERFMON, unless root allows them to everybody: echo 1 > /sys/module/auxpmu_synth/parameters/unprivileged");
 		return -EACCES;
 	}
 	synth_make_needs(&aux->needs, event);

@@ -14,31 +14,31 @@
 #include "synth/synth.h"
 
 /* An attribute of constant text. */
-struct guise_text {
+struct persona_text {
 	struct device_attribute attr;
 	const char *text;
 };
 
 static ssize_t persona_text_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", container_of(attr, struct guise_text, attr)->text);
+	return sysfs_emit(page, "%s\n", container_of(attr, struct persona_text, attr)->text);
 }
 
-#define GUISE_TEXT(_folder, _name, _text)                             \
-	static struct guise_text _folder##_##_name = {                \
+#define PERSONA_TEXT(_folder, _name, _text)                             \
+	static struct persona_text _folder##_##_name = {                \
 		.attr = __ATTR(_name, 0444, persona_text_show, NULL), \
 		.text = _text,                                        \
 	}
 
-GUISE_TEXT(pt_format, pt, "config:0");
-GUISE_TEXT(pt_format, cyc, "config:1");
-GUISE_TEXT(pt_format, mtc, "config:9");
-GUISE_TEXT(pt_format, tsc, "config:10");
-GUISE_TEXT(pt_format, noretcomp, "config:11");
-GUISE_TEXT(pt_format, branch, "config:13");
-GUISE_TEXT(pt_format, mtc_period, "config:14-17");
-GUISE_TEXT(pt_format, cyc_thresh, "config:19-22");
-GUISE_TEXT(pt_format, psb_period, "config:24-27");
+PERSONA_TEXT(pt_format, pt, "config:0");
+PERSONA_TEXT(pt_format, cyc, "config:1");
+PERSONA_TEXT(pt_format, mtc, "config:9");
+PERSONA_TEXT(pt_format, tsc, "config:10");
+PERSONA_TEXT(pt_format, noretcomp, "config:11");
+PERSONA_TEXT(pt_format, branch, "config:13");
+PERSONA_TEXT(pt_format, mtc_period, "config:14-17");
+PERSONA_TEXT(pt_format, cyc_thresh, "config:19-22");
+PERSONA_TEXT(pt_format, psb_period, "config:24-27");
 
 static struct attribute *pt_format_attrs[] = {
 	&pt_format_pt.attr.attr,
@@ -58,13 +58,13 @@ static const struct attribute_group pt_format = {
 	.attrs = pt_format_attrs,
 };
 
-GUISE_TEXT(pt_cap, psb_cyc, "1");
-GUISE_TEXT(pt_cap, mtc, "1");
-GUISE_TEXT(pt_cap, topa_output, "1");
-GUISE_TEXT(pt_cap, topa_multiple_entries, "1");
-GUISE_TEXT(pt_cap, mtc_periods, "249");
-GUISE_TEXT(pt_cap, cycle_thresholds, "1fff");
-GUISE_TEXT(pt_cap, psb_periods, "3f");
+PERSONA_TEXT(pt_cap, psb_cyc, "1");
+PERSONA_TEXT(pt_cap, mtc, "1");
+PERSONA_TEXT(pt_cap, topa_output, "1");
+PERSONA_TEXT(pt_cap, topa_multiple_entries, "1");
+PERSONA_TEXT(pt_cap, mtc_periods, "249");
+PERSONA_TEXT(pt_cap, cycle_thresholds, "1fff");
+PERSONA_TEXT(pt_cap, psb_periods, "3f");
 
 static struct attribute *pt_caps_attrs[] = {
 	&pt_cap_psb_cyc.attr.attr,
@@ -88,13 +88,13 @@ static const struct attribute_group *pt_groups[] = {
 	NULL
 };
 
-GUISE_TEXT(spe_format, ts_enable, "config:0");
-GUISE_TEXT(spe_format, pa_enable, "config:1");
-GUISE_TEXT(spe_format, pct_enable, "config:2");
-GUISE_TEXT(spe_format, jitter, "config:16");
-GUISE_TEXT(spe_format, branch_filter, "config:32");
-GUISE_TEXT(spe_format, load_filter, "config:33");
-GUISE_TEXT(spe_format, store_filter, "config:34");
+PERSONA_TEXT(spe_format, ts_enable, "config:0");
+PERSONA_TEXT(spe_format, pa_enable, "config:1");
+PERSONA_TEXT(spe_format, pct_enable, "config:2");
+PERSONA_TEXT(spe_format, jitter, "config:16");
+PERSONA_TEXT(spe_format, branch_filter, "config:32");
+PERSONA_TEXT(spe_format, load_filter, "config:33");
+PERSONA_TEXT(spe_format, store_filter, "config:34");
 
 static struct attribute *spe_format_attrs[] = {
 	&spe_format_ts_enable.attr.attr,
@@ -119,7 +119,7 @@ static const struct attribute_group *spe_groups[] = {
 
 static const struct attribute_group *no_groups[] = { NULL };
 
-static const struct synth_guise guises[] = {
+static const struct synth_persona personas[] = {
 	{
 		.name = "intel_pt",
 		.groups = pt_groups,
@@ -140,12 +140,12 @@ static const struct synth_guise guises[] = {
 	},
 };
 
-const struct synth_guise *synth_guise_find(const char *name)
+const struct synth_persona *synth_persona_find(const char *name)
 {
 	size_t n;
 
-	for (n = 0; n < ARRAY_SIZE(guises); n++)
-		if (!strcmp(guises[n].name, name))
-			return &guises[n];
+	for (n = 0; n < ARRAY_SIZE(personas); n++)
+		if (!strcmp(personas[n].name, name))
+			return &personas[n];
 	return NULL;
 }

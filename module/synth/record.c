@@ -136,7 +136,7 @@ void synth_write_records(struct synth_stream *stream, void *data, u64 length)
 		synth_write_record(stream, data, AUXPMU_RECORD_DATA);
 }
 
-void synth_pad(struct auxpmu_session *session, void *data, u64 length)
+void synth_pad(struct auxpmu_unit *unit, void *data, u64 length)
 {
 	struct auxpmu_record *record;
 	u64 odd = length % AUXPMU_RECORD_MIN;
@@ -148,8 +148,8 @@ void synth_pad(struct auxpmu_session *session, void *data, u64 length)
 	record->magic = AUXPMU_RECORD_MAGIC;
 	record->size = length - odd;
 	record->kind = AUXPMU_RECORD_PAD;
-	record->cpu = session->cpu;
-	record->stream = synth_stream_of(session)->id;
+	record->cpu = unit->cpu;
+	record->stream = synth_stream_of(unit)->id;
 	record->time = local_clock();
 	synth_seal(record);
 }

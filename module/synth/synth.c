@@ -6,6 +6,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/err.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -56,17 +57,17 @@ struct synth *synth_make(const struct synth_model *model)
 	mutex_init(&synth->ram_lock);
 	mutex_init(&synth->emit_lock);
 	synth->model = *model;
-	synth->guise = synth_guise_find(model->name);
+	synth->persona = synth_persona_find(model->name);
 	synth->desc = (struct auxpmu_desc){
 		.name = synth->model.name,
 		.ops = &synth_ops,
-		.attr_groups = synth->guise ? synth->guise->groups : synth_groups,
+		.attr_groups = synth->persona ? synth->persona->groups : synth_groups,
 		.unit_size = sizeof(struct synth_unit),
 		.yields = AUXPMU_YIELDS_START,
-		.nr_addr_filters = synth->guise ? 0 : model->filters,
+		.nr_addr_filters = synth->persona ? 0 : model->filters,
 		.filters_stop = true,
 		.limits = model->limits,
-		.offset_heads = synth->guise && synth->guise->offset_heads,
+		.offset_heads = synth->persona && synth->persona->offset_heads,
 		.release = synth_release,
 	};
 	synth->pmu = auxpmu_register(&synth->desc);
@@ -76,7 +77,7 @@ struct synth *synth_make(const struct synth_model *model)
 		kfree(synth);
 		return error;
 	}
-	synth_emit_add(synth);
+	synth_debugfs_add(synth);
 	return synth;
 }
 
@@ -90,14 +91,35 @@ int synth_revoke(struct synth *synth)
 	return auxpmu_revoke(synth->pmu);
 }
 
-int __init auxpmu_synth_init(void)
+static int __init synth_init(void)
 {
+	int ret;
+
+	if (!auxpmu_synth_wanted()) {
+		pr_info("not loaded: auxpmu.synth=0; for this time: echo 1 > /sys/module/auxpmu/parameters/synth\n");
+		return -ENODEV;
+	}
 	synth_records_init();
+	ret = synth_models_init();
+	if (ret)
+		return ret;
+	/* Last: what users may have opened by then could not be taken back. */
 	first = synth_make(&synth_default_model);
+	if (IS_ERR(first))
+		synth_models_exit();
 	return PTR_ERR_OR_ZERO(first);
 }
 
-void auxpmu_synth_exit(void)
+static void __exit synth_exit(void)
 {
 	WARN_ON(synth_try_destroy(first));
+	synth_models_exit();
 }
+
+module_init(synth_init);
+module_exit(synth_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("synthetic PMU, and models of trace units, for auxpmu");
+MODULE_AUTHOR("The auxpmu authors");
+MODULE_VERSION(AUXPMU_VERSION);
+AUXPMU_IMPORT_NS();

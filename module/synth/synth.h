@@ -11,11 +11,9 @@
 #include <linux/hrtimer.h>
 #include <linux/mutex.h>
 
-#include "auxpmu.h"
-#include "core/session.h"
-#include "internal.h"
+#include "software.h"
 
-#include "uapi/auxpmu.h"
+#include "uapi/linux/auxpmu.h"
 
 #define SYNTH_NAME_MAX		32
 
@@ -56,24 +54,39 @@ extern const struct synth_model synth_default_model;
 /* Why @model cannot be, in a few words, or NULL. */
 const char *synth_model_wrong(const struct synth_model *model);
 
-/* What a PMU whose name user space knows has to look like: see guise.c. */
-struct synth_guise {
+/* What a PMU whose name user space knows has to look like: see persona.c. */
+struct synth_persona {
 	const char *name;
 	const struct attribute_group **groups;
 	u64 config;		/* bits it takes, and does not act on */
 	bool offset_heads;
 };
 
-const struct synth_guise *synth_guise_find(const char *name);
+const struct synth_persona *synth_persona_find(const char *name);
+
+/* What can be made to go wrong with a unit of ours, beside what the framework has: see software.h. */
+enum synth_fault {
+	SYNTH_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */
+	SYNTH_FAULT_OVERRUN,		/* it wrote a page more than its window */
+	SYNTH_FAULT_SPURIOUS_IRQ,	/* one interrupt more */
+	SYNTH_FAULT_LATE_IRQ,		/* one a page of trace later */
+	SYNTH_FAULT_LOST_IRQ,		/* one less: the unit runs into its limit */
+	SYNTH_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
+	SYNTH_FAULT_BUSY,		/* the same, behind a record just written */
+	SYNTH_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
+	SYNTH_FAULT_UNREGISTER,		/* the PMU goes while events are there */
+	SYNTH_FAULTS
+};
 
 struct synth {
 	struct auxpmu_desc desc;
 	struct synth_model model;
-	const struct synth_guise *guise;
+	atomic_t faults[SYNTH_FAULTS];
+	const struct synth_persona *persona;
 	struct auxpmu *pmu;
 	/* Guards trace RAM and how many use it. */
 	struct mutex ram_lock;
-	/* The last write to emit, see emit.c. */
+	/* The last write to emit, see debugfs.c. */
 	struct mutex emit_lock;
 	int emitted_cpu;
 	u64 emitted_bytes;
@@ -107,7 +120,7 @@ struct synth_stream {
 
 /* The unit of one CPU. */
 struct synth_unit {
-	struct auxpmu_session *session;
+	struct auxpmu_unit *unit;
 	struct hrtimer timer;
 	u64 position;		/* next byte; for a unit that copies, bytes in @ram */
 	u64 lost;		/* bytes it had nowhere to write, since it was armed */
@@ -121,18 +134,29 @@ struct synth_unit {
 
 static inline struct synth *synth_of(const struct auxpmu *pmu)
 {
-	return container_of(pmu->desc, struct synth, desc);
+	return container_of(auxpmu_desc_of(pmu), struct synth, desc);
 }
 
-static inline struct synth_stream *synth_stream_of(const struct auxpmu_session *session)
+static inline struct auxpmu *synth_pmu_of(const struct perf_event *event)
 {
-	return auxpmu_session_event(session)->private;
+	return auxpmu_event(event)->pmu;
+}
+
+/* Shall this go wrong now?  Any context. */
+static inline bool synth_fault(struct synth *synth, enum synth_fault fault)
+{
+	return auxpmu_fault(&synth->faults[fault]);
+}
+
+static inline struct synth_stream *synth_stream_of(const struct auxpmu_unit *unit)
+{
+	return auxpmu_unit_event(unit)->private;
 }
 
 /* Whether its trace is in memory of its own, for the framework to copy. */
-static inline bool synth_copies(const struct auxpmu_session *session)
+static inline bool synth_copies(const struct auxpmu_unit *unit)
 {
-	return auxpmu_session_event(session)->needs.output == AUXPMU_COPY;
+	return auxpmu_unit_event(unit)->needs.output == AUXPMU_COPY;
 }
 
 /* record.c: tables that the others want. */
@@ -142,19 +166,19 @@ void synth_records_init(void);
 void synth_write_record(struct synth_stream *stream, void *data, enum auxpmu_record_kind kind);
 
 /* Padding that says so, as &auxpmu_ops.pad. */
-void synth_pad(struct auxpmu_session *session, void *data, u64 length);
+void synth_pad(struct auxpmu_unit *unit, void *data, u64 length);
 
 /* Write @length bytes of records, a multiple of the record size, to @data. */
 void synth_write_records(struct synth_stream *stream, void *data, u64 length);
 
 /* An interrupt that nothing asked for, if that is what shall go wrong.  IRQs off. */
-void synth_spurious_irq(struct auxpmu *pmu);
+void synth_spurious_irq(struct synth *synth);
 
 /*
- * Write @bytes, a multiple of the record size, interrupting as hardware would. The caller has taken
- * the session. Returns what was written: less when the buffer became full.
+ * Write @bytes, a multiple of the record size, interrupting as hardware would. The caller owns
+ * the session (auxpmu_unit_acquire()). Returns what was written: less when the buffer became full.
  */
-u64 synth_write(struct synth_unit *unit, u64 bytes);
+u64 synth_write(struct synth_unit *hw, u64 bytes);
 
 /* unit.c: what the framework calls. */
 extern const struct auxpmu_ops synth_ops;
@@ -164,23 +188,20 @@ int synth_event_init(struct perf_event *event, struct auxpmu_event *aux);
 void synth_event_destroy(struct perf_event *event, struct auxpmu_event *aux);
 extern const struct attribute_group *synth_groups[];
 
-/* debugfs: trace on demand, and how fast it is. */
-void synth_emit_add(struct synth *synth);
-
-int auxpmu_synth_init(void);
-void auxpmu_synth_exit(void);
+/* debugfs: trace on demand, how fast it is, and faults. */
+void synth_debugfs_add(struct synth *synth);
 
 /* configfs: units made and unmade at run time. */
 #if IS_ENABLED(CONFIG_CONFIGFS_FS)
-int auxpmu_model_init(void);
-void auxpmu_model_exit(void);
+int synth_models_init(void);
+void synth_models_exit(void);
 #else
-static inline int auxpmu_model_init(void)
+static inline int synth_models_init(void)
 {
 	return 0;
 }
 
-static inline void auxpmu_model_exit(void)
+static inline void synth_models_exit(void)
 {
 }
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A trace unit made of software.  Its hardware is a timer per CPU, or the debugfs file "emit";
- * being software, it takes the session while it writes.  It writes as each of the three kinds of
+ * being software, it owns the session while it writes.  It writes as each of the three kinds of
  * hardware does, and stops where its model says.
  */
 #include <linux/delay.h>
@@ -12,18 +12,17 @@
 #include <linux/percpu.h>
 
 #include "compat.h"
-#include "inject/fault.h"
 #include "synth/synth.h"
 
-static const struct synth_model *synth_model_of(const struct auxpmu_session *session)
+static const struct synth_model *synth_model_of(const struct auxpmu_unit *unit)
 {
-	return &synth_of(session->pmu)->model;
+	return &synth_of(unit->pmu)->model;
 }
 
 /* Whole records of @bytes. */
-static u64 synth_whole(const struct auxpmu_session *session, u64 bytes)
+static u64 synth_whole(const struct auxpmu_unit *unit, u64 bytes)
 {
-	return rounddown(bytes, synth_stream_of(session)->record);
+	return rounddown(bytes, synth_stream_of(unit)->record);
 }
 
 /*
@@ -31,12 +30,12 @@ static u64 synth_whole(const struct auxpmu_session *session, u64 bytes)
  * the consumer's sake, but knows no more than its RAM of how much room there is: like an ETB it
  * runs on when the buffer is full, and what does not fit is lost.
  */
-static u64 synth_interrupt_at(const struct auxpmu_session *session)
+static u64 synth_interrupt_at(const struct auxpmu_unit *unit)
 {
-	const struct auxpmu_window *window = &session->window;
-	u64 half = synth_whole(session, synth_model_of(session)->ram / 2);
+	const struct auxpmu_window *window = &unit->window;
+	u64 half = synth_whole(unit, synth_model_of(unit)->ram / 2);
 
-	if (!synth_copies(session))
+	if (!synth_copies(unit))
 		return window->irq;
 	if (window->irq == window->to)
 		return half;
@@ -44,89 +43,89 @@ static u64 synth_interrupt_at(const struct auxpmu_session *session)
 }
 
 /* Where it is stopped by its interrupt, which takes a while to be served. */
-static u64 synth_served_at(const struct auxpmu_session *session)
+static u64 synth_served_at(const struct auxpmu_unit *unit)
 {
-	const struct synth_unit *unit = session->unit;
-	u64 interrupt = synth_interrupt_at(session);
+	const struct synth_unit *hw = unit->private;
+	u64 interrupt = synth_interrupt_at(unit);
 
-	if (interrupt == AUXPMU_NO_LIMIT || unit->late == AUXPMU_NO_LIMIT)
+	if (interrupt == AUXPMU_NO_LIMIT || hw->late == AUXPMU_NO_LIMIT)
 		return AUXPMU_NO_LIMIT;
-	return interrupt + synth_whole(session, synth_model_of(session)->irq_delay + unit->late);
+	return interrupt + synth_whole(unit, synth_model_of(unit)->irq_delay + hw->late);
 }
 
 /* By how much the interrupt of the window that is being armed is to be late. */
-static u64 synth_lateness(struct auxpmu_session *session)
+static u64 synth_lateness(struct auxpmu_unit *unit)
 {
-	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_LOST_IRQ))
+	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_LOST_IRQ))
 		return AUXPMU_NO_LIMIT;
-	return auxpmu_fault(session->pmu, AUXPMU_FAULT_LATE_IRQ) ? PAGE_SIZE : 0;
+	return synth_fault(synth_of(unit->pmu), SYNTH_FAULT_LATE_IRQ) ? PAGE_SIZE : 0;
 }
 
-void synth_spurious_irq(struct auxpmu *pmu)
+void synth_spurious_irq(struct synth *synth)
 {
-	if (auxpmu_fault(pmu, AUXPMU_FAULT_SPURIOUS_IRQ))
-		auxpmu_interrupt(pmu);
+	if (synth_fault(synth, SYNTH_FAULT_SPURIOUS_IRQ))
+		auxpmu_interrupt(synth->pmu);
 }
 
 /* Where it has no memory left: what it makes from there on is lost. */
-static u64 synth_stops_at(const struct auxpmu_session *session)
+static u64 synth_stops_at(const struct auxpmu_unit *unit)
 {
-	if (synth_copies(session))
-		return synth_whole(session, synth_model_of(session)->ram);
-	if (session->window.to == AUXPMU_NO_LIMIT)
+	if (synth_copies(unit))
+		return synth_whole(unit, synth_model_of(unit)->ram);
+	if (unit->window.to == AUXPMU_NO_LIMIT)
 		return AUXPMU_NO_LIMIT;
-	return session->window.to + synth_whole(session, session->rules.spare);
+	return unit->window.to + synth_whole(unit, unit->rules.spare);
 }
 
 /* The memory at the unit's position; *@length becomes less where it does not lie together. */
-static void *synth_memory_at(const struct synth_unit *unit, u64 *length)
+static void *synth_memory_at(const struct synth_unit *hw, u64 *length)
 {
-	const struct auxpmu_session *session = unit->session;
-	const struct auxpmu_buffer *buffer = session->buffer;
+	const struct auxpmu_unit *unit = hw->unit;
+	const struct auxpmu_buffer *buffer = unit->buffer;
 	void *data;
 	u64 run;
 
-	if (synth_copies(session))
-		return unit->ram + unit->position;
-	if (auxpmu_session_event(session)->needs.map)
-		return buffer->base + auxpmu_buffer_offset(buffer, unit->position);
-	data = auxpmu_buffer_run(buffer, unit->position, &run);
+	if (synth_copies(unit))
+		return hw->ram + hw->position;
+	if (auxpmu_unit_event(unit)->needs.map)
+		return buffer->base + auxpmu_buffer_offset(buffer, hw->position);
+	data = auxpmu_buffer_run(buffer, hw->position, &run);
 	*length = min(*length, run);
 	return data;
 }
 
 /* What the unit made since it was armed, on the scale of its position. */
-static u64 synth_reached(const struct synth_unit *unit)
+static u64 synth_reached(const struct synth_unit *hw)
 {
-	return unit->position + unit->lost;
+	return hw->position + hw->lost;
 }
 
 /* Write up to @bytes of records, but not past the interrupt.  Returns what was written. */
-static u64 synth_write_some(struct synth_unit *unit, u64 bytes)
+static u64 synth_write_some(struct synth_unit *hw, u64 bytes)
 {
-	struct auxpmu_session *session = unit->session;
-	struct synth_stream *stream = synth_stream_of(session);
-	u64 stop = synth_stops_at(session);
+	struct auxpmu_unit *unit = hw->unit;
+	struct synth_stream *stream = synth_stream_of(unit);
+	u64 stop = synth_stops_at(unit);
 	u64 length;
 	void *data;
 
-	bytes = min(bytes, synth_served_at(session) - synth_reached(unit));
-	if (unit->position >= stop) {
+	bytes = min(bytes, synth_served_at(unit) - synth_reached(hw));
+	if (hw->position >= stop) {
 		stream->seq += bytes / stream->record;
 		stream->step += bytes / stream->record;
-		unit->lost += bytes;
+		hw->lost += bytes;
 		return bytes;
 	}
-	length = min(bytes, stop - unit->position);
-	data = synth_memory_at(unit, &length);
+	length = min(bytes, stop - hw->position);
+	data = synth_memory_at(hw, &length);
 	synth_write_records(stream, data, length);
-	unit->position += length;
+	hw->position += length;
 	return length;
 }
 
-static bool synth_interrupting(const struct synth_unit *unit)
+static bool synth_interrupting(const struct synth_unit *hw)
 {
-	return synth_reached(unit) >= synth_served_at(unit->session);
+	return synth_reached(hw) >= synth_served_at(hw->unit);
 }
 
 /* --- filters ------------------------------------------------------------------------------- */
@@ -161,44 +160,44 @@ static u64 synth_address_at(const struct synth_stream *stream, u64 step)
  * Execute up to @bytes of the program, in records, as far as it is all traced or all not.  Returns
  * how far that is; *@trace says which.
  */
-static u64 synth_run_program(struct synth_unit *unit, u64 bytes, bool *trace)
+static u64 synth_run_program(struct synth_unit *hw, u64 bytes, bool *trace)
 {
-	const struct auxpmu_event *aux = auxpmu_session_event(unit->session);
-	const struct synth_stream *stream = synth_stream_of(unit->session);
+	const struct auxpmu_event *aux = auxpmu_unit_event(hw->unit);
+	const struct synth_stream *stream = synth_stream_of(hw->unit);
 	u64 step = stream->step;
 	enum verdict first = synth_judge(aux, synth_address_at(stream, step));
 	u64 done = stream->record;
 
 	if (first == STOPS)
-		unit->halted = true;
-	*trace = first == TRACED && !unit->halted;
-	if (unit->halted)
+		hw->halted = true;
+	*trace = first == TRACED && !hw->halted;
+	if (hw->halted)
 		return bytes;
 	while (done < bytes && synth_judge(aux, synth_address_at(stream, ++step)) == first)
 		done += stream->record;
 	return done;
 }
 
-u64 synth_write(struct synth_unit *unit, u64 bytes)
+u64 synth_write(struct synth_unit *hw, u64 bytes)
 {
-	struct auxpmu_session *session = unit->session;
-	struct synth_stream *stream = synth_stream_of(session);
+	struct auxpmu_unit *unit = hw->unit;
+	struct synth_stream *stream = synth_stream_of(unit);
 	u64 left = bytes;
 
-	while (left && auxpmu_session_armed(session)) {
+	while (left && auxpmu_unit_armed(unit)) {
 		bool trace = true;
 		u64 run = left;
 
-		if (auxpmu_session_event(session)->nr_ranges)
-			run = synth_run_program(unit, left, &trace);
+		if (auxpmu_unit_event(unit)->nr_ranges)
+			run = synth_run_program(hw, left, &trace);
 		if (!trace) {
 			stream->step += run / stream->record;
 			left -= run;
 			continue;
 		}
-		left -= synth_write_some(unit, run);
-		if (synth_interrupting(unit))
-			auxpmu_session_turn(session);
+		left -= synth_write_some(hw, run);
+		if (synth_interrupting(hw))
+			auxpmu_unit_handover(unit);
 	}
 	return bytes - left;
 }
@@ -210,147 +209,147 @@ u64 synth_write(struct synth_unit *unit, u64 bytes)
  * Write what is owed by now, as far as one tick may.  A tick that comes late owes no more than one
  * that comes in time: the rate is what the unit makes at most.  Returns what is left.
  */
-static u64 synth_pay(struct synth_unit *unit)
+static u64 synth_pay(struct synth_unit *hw)
 {
-	const struct synth_stream *stream = synth_stream_of(unit->session);
+	const struct synth_stream *stream = synth_stream_of(hw->unit);
 	u64 most = max_t(u64, SYNTH_TICK_MOST, stream->record);
 	u64 due, now;
 
-	if (unit->due_in_full)
-		unit->credit += stream->rate;
-	due = min(unit->credit, most);
+	if (hw->due_in_full)
+		hw->credit += stream->rate;
+	due = min(hw->credit, most);
 	now = due - due % stream->record;
 	/* What a full buffer kept it from writing is not owed later. */
-	if (synth_write(unit, now) < now)
-		unit->credit = 0;
+	if (synth_write(hw, now) < now)
+		hw->credit = 0;
 	else
-		unit->credit -= now;
-	return unit->credit >= stream->record ? unit->credit : 0;
+		hw->credit -= now;
+	return hw->credit >= stream->record ? hw->credit : 0;
 }
 
 static enum hrtimer_restart synth_tick(struct hrtimer *timer)
 {
-	struct synth_unit *unit = container_of(timer, struct synth_unit, timer);
-	struct auxpmu_session *session = unit->session;
+	struct synth_unit *hw = container_of(timer, struct synth_unit, timer);
+	struct auxpmu_unit *unit = hw->unit;
 	u64 began = ktime_get_mono_fast_ns();
 	u64 left = 0, period;
 
-	synth_spurious_irq(session->pmu);
-	if (auxpmu_session_take(session)) {
-		if (auxpmu_session_armed(session))
-			left = synth_pay(unit);
-		auxpmu_session_give(session);
+	synth_spurious_irq(synth_of(unit->pmu));
+	if (auxpmu_unit_acquire(unit)) {
+		if (auxpmu_unit_armed(unit))
+			left = synth_pay(hw);
+		auxpmu_unit_release(unit);
 	}
 	/* Whatever rate was asked for, half of the CPU is left to others. */
 	period = 2 * (ktime_get_mono_fast_ns() - began);
-	unit->due_in_full = !left;
+	hw->due_in_full = !left;
 	hrtimer_forward_now(timer, ns_to_ktime(left ? period : max_t(u64, period, NSEC_PER_MSEC)));
 	return HRTIMER_RESTART;
 }
 
-static int synth_unit_init(struct auxpmu_session *session)
+static int synth_unit_init(struct auxpmu_unit *unit)
 {
-	struct synth_unit *unit = session->unit;
+	struct synth_unit *hw = unit->private;
 
-	unit->session = session;
-	hrtimer_setup(&unit->timer, synth_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hw->unit = unit;
+	hrtimer_setup(&hw->timer, synth_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
 }
 
-static void synth_unit_exit(struct auxpmu_session *session)
+static void synth_unit_exit(struct auxpmu_unit *unit)
 {
-	struct synth_unit *unit = session->unit;
+	struct synth_unit *hw = unit->private;
 
-	hrtimer_cancel(&unit->timer);
+	hrtimer_cancel(&hw->timer);
 }
 
-static int synth_add(struct auxpmu_session *session)
+static int synth_add(struct auxpmu_unit *unit)
 {
-	struct synth_unit *unit = session->unit;
+	struct synth_unit *hw = unit->private;
 
-	unit->credit = 0;
-	unit->due_in_full = true;
-	if (!synth_stream_of(session)->manual)
-		hrtimer_start(&unit->timer, ns_to_ktime(NSEC_PER_MSEC),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+	hw->credit = 0;
+	hw->due_in_full = true;
+	if (!synth_stream_of(unit)->manual)
+		hrtimer_start(&hw->timer, ns_to_ktime(NSEC_PER_MSEC), HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
 }
 
 /* The timer is pinned and IRQs are off, so it is not running, and need not be waited for. */
-static void synth_del(struct auxpmu_session *session)
+static void synth_del(struct auxpmu_unit *unit)
 {
-	struct synth_unit *unit = session->unit;
+	struct synth_unit *hw = unit->private;
 
-	hrtimer_try_to_cancel(&unit->timer);
+	hrtimer_try_to_cancel(&hw->timer);
 }
 
 /* Hardware that is told one address would write on into whatever lies behind the block. */
-static bool synth_in_one_block(const struct auxpmu_session *session)
+static bool synth_in_one_block(const struct auxpmu_unit *unit)
 {
-	const struct auxpmu_window *window = &session->window;
+	const struct auxpmu_window *window = &unit->window;
 	u64 run;
 
-	if (!session->rules.contiguous || window->to == AUXPMU_NO_LIMIT)
+	if (!unit->rules.contiguous || window->to == AUXPMU_NO_LIMIT)
 		return true;
-	auxpmu_buffer_run(session->buffer, window->from, &run);
-	return window->to - window->from + session->rules.spare <= run;
+	auxpmu_buffer_run(unit->buffer, window->from, &run);
+	return window->to - window->from + unit->rules.spare <= run;
 }
 
-static int synth_arm(struct auxpmu_session *session)
+static int synth_arm(struct auxpmu_unit *unit)
 {
-	struct synth_stream *stream = synth_stream_of(session);
-	struct synth_unit *unit = session->unit;
+	struct synth_stream *stream = synth_stream_of(unit);
+	struct synth_unit *hw = unit->private;
 	u64 length = stream->record;
 
-	WARN_ON_ONCE(!synth_in_one_block(session));
-	unit->position = synth_copies(session) ? 0 : session->window.from;
-	unit->lost = 0;
-	unit->late = synth_lateness(session);
-	if (session->starting) {
-		unit->halted = false;
+	WARN_ON_ONCE(!synth_in_one_block(unit));
+	hw->position = synth_copies(unit) ? 0 : unit->window.from;
+	hw->lost = 0;
+	hw->late = synth_lateness(unit);
+	if (unit->starting) {
+		hw->halted = false;
 		/* A block like any other, but that the filters do not apply to it. */
-		synth_write_record(stream, synth_memory_at(unit, &length), AUXPMU_RECORD_START);
-		unit->position += stream->record;
+		synth_write_record(stream, synth_memory_at(hw, &length), AUXPMU_RECORD_START);
+		hw->position += stream->record;
 	}
 	return 0;
 }
 
-/* Nothing to do: who writes has taken the session, so it is not writing now. */
-static void synth_disarm(struct auxpmu_session *session)
+/* Nothing to do: who writes owns the session, so it is not writing now. */
+static void synth_disarm(struct auxpmu_unit *unit)
 {
-	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_SLOW_STOP))
+	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_SLOW_STOP))
 		mdelay(1);
 }
 
-static void synth_position(struct auxpmu_session *session, struct auxpmu_position *position)
+static void synth_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
-	struct synth_unit *unit = session->unit;
+	struct synth_unit *hw = unit->private;
 
-	position->bytes = unit->position - (synth_copies(session) ? 0 : session->window.from);
-	position->lost = unit->lost;
-	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_STUCK)) {
+	position->bytes = hw->position - (synth_copies(unit) ? 0 : unit->window.from);
+	position->lost = hw->lost;
+	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_STUCK)) {
 		position->lost += position->bytes;
 		position->bytes = 0;
 	}
-	if (!synth_copies(session) && unit->position == synth_stops_at(session) &&
-	    auxpmu_fault(session->pmu, AUXPMU_FAULT_OVERRUN))
+	if (!synth_copies(unit) && hw->position == synth_stops_at(unit) &&
+	    synth_fault(synth_of(unit->pmu), SYNTH_FAULT_OVERRUN))
 		position->bytes += PAGE_SIZE;
 }
 
-static bool synth_irq_pending(struct auxpmu_session *session)
+static bool synth_irq_pending(struct auxpmu_unit *unit)
 {
-	if (auxpmu_fault(session->pmu, AUXPMU_FAULT_BUSY)) {
-		synth_write_some(session->unit, synth_stream_of(session)->record);
+	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_BUSY)) {
+		synth_write_some(unit->private, synth_stream_of(unit)->record);
 		return true;
 	}
-	return synth_interrupting(session->unit) || auxpmu_fault(session->pmu, AUXPMU_FAULT_DUE);
+	return synth_interrupting(unit->private) ||
+	       synth_fault(synth_of(unit->pmu), SYNTH_FAULT_DUE);
 }
 
-static unsigned int synth_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
+static unsigned int synth_spans(struct auxpmu_unit *unit, struct auxpmu_span spans[2])
 {
-	struct synth_unit *unit = session->unit;
+	struct synth_unit *hw = unit->private;
 
-	spans[0] = (struct auxpmu_span){ .data = unit->ram, .length = unit->position };
+	spans[0] = (struct auxpmu_span){ .data = hw->ram, .length = hw->position };
 	return 1;
 }
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 #include "../lib/event.h"
 #include "../lib/pmu.h"
 #include "../lib/statistics.h"
@@ -51,7 +51,7 @@ bool any_in(std::span<const char *const> words, const std::string &text)
 
 /* How far each counter shows that a program got. */
 constexpr const char *counters[] = {"sessions", "begins", "committed", "overwritten", "wraps", "interrupts",
-	"truncations", "partials", "lost_unit", "lost_space", "begin_failures", "unmapped", "foreign", "unsuited",
+	"truncations", "partials", "lost_unit", "lost_space", "begin_failures", "unmapped", "wrong_pmu", "unsuited",
 	"arm_failures", "busy", "samples", "sample_no_trace"};
 
 /* Of each module of ours that is there. */

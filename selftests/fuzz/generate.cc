@@ -8,7 +8,7 @@
 
 #include <linux/perf_event.h>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 
 #include "program.h"
 

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 #include "../lib/pmu.h"
 
 extern char **environ;
@@ -46,7 +46,7 @@ bool loaded()
 
 int load_module()
 {
-	const char *const words[] = {"modprobe", "auxpmu", nullptr};
+	const char *const words[] = {"modprobe", "-a", "auxpmu", "auxpmu_synth", nullptr};
 	pid_t pid;
 	int status;
 
@@ -58,7 +58,11 @@ int load_module()
 
 int unload_module()
 {
-	return ::syscall(SYS_delete_module, "auxpmu", O_NONBLOCK) ? errno : 0;
+	/* What is in use keeps what it stands on. */
+	for (const char *module : {"auxpmu_synth", "auxpmu"})
+		if (::syscall(SYS_delete_module, module, O_NONBLOCK) && errno != ENOENT)
+			return errno;
+	return 0;
 }
 
 Machine::Machine(bool control, std::string name) : without(control), pmu(std::move(name))
@@ -140,7 +144,7 @@ void Machine::prepare(const Program &program) const
 {
 	set("/proc/sys/kernel/perf_event_paranoid", std::to_string(program.paranoid));
 	if (!without)
-		set("/sys/module/auxpmu/parameters/unprivileged", "1");
+		set("/sys/module/auxpmu_synth/parameters/unprivileged", "1");
 	/* What was said once is said again, by whichever program it is that has the kernel say it. */
 	(void)write_small_file("/sys/kernel/debug/clear_warn_once", "1");
 }

@@ -34,7 +34,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 #include "../lib/event.h"
 #include "../lib/handle.h"
 #include "../lib/pmu.h"

@@ -27,7 +27,7 @@ constexpr const char *namespaces[] = {"mounts", "names", "processes", "user", "g
 constexpr const char *faults[] = {"setup", "orders", "mixed", "add", "arm", "stuck", "overrun", "spurious_irq",
 	"late_irq", "lost_irq", "due", "busy", "truncated", "partial", "collision", "slow_stop", "short_sample"};
 constexpr const char *attributes[] = {"output", "record", "start_align", "end_align", "granule", "spare", "irq_delay",
-	"ram", "rate", "filters", "min_block", "max_block", "min_buffer", "max_buffer", "overwrite", "name"};
+	"ram", "rate", "filters", "min_chunk", "max_chunk", "min_buffer", "max_buffer", "overwrite", "name"};
 constexpr const char *ways[] = {"gone", "there"};
 constexpr const char *marks[] = {"request", "begin", "arm", "disarm", "end", "full", "sample", "off"};
 

@@ -10,7 +10,7 @@ WARN := -Wall -Wextra -Werror
 # The objects of all of the kit.
 KIT := $(patsubst %.cc,$(O)/obj/lib-%.o,$(notdir $(wildcard $(DIR)../lib/*.cc)))
 
-compile = $(CXX) -std=c++20 $(CXXFLAGS) $(WARN) -MMD -c -o $@ $<
+compile = $(CXX) -std=c++20 $(CXXFLAGS) $(WARN) -MMD -MP -c -o $@ $<
 link = $(CXX) -static $(CXXFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
 $(O)/obj/lib-%.o: $(DIR)../lib/%.cc

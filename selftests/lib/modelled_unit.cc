@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 
 #include "handle.h"
 #include "pmu.h"

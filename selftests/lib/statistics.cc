@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 
 #include "pmu.h"
 

@@ -82,7 +82,7 @@ public:
 
 	/* Sends that many to cpu, each when the one before was handled.  Returns 0 or an errno.  Does not allocate. */
 	int send(int cpu, unsigned count) noexcept;
-	/* From now on each CPU sends itself one at that step of its sessions: "begin", "sample", ... (uapi/auxpmu.h). */
+	/* From now on each CPU sends itself one at that step of its sessions: "begin", "sample", ... (uapi/linux/auxpmu.h). */
 	Result<void> at(std::string_view step);
 	/* No more of these. */
 	Result<void> off();

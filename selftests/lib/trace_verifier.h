@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TraceVerifier: reads the trace of the synthetic PMU (its format: uapi/auxpmu.h) and proves every byte of it.
+ * TraceVerifier: reads the trace of the synthetic PMU (its format: uapi/linux/auxpmu.h) and proves every byte of it.
  *
  * Of each header magic, size, kind, CRC and the members that its kind leaves zero; each word of each payload, the zeros of
  * padding; where records lie; sequence numbers without gap, repetition or step back for each stream; a START wherever the
@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "../../uapi/auxpmu.h"
+#include "../../uapi/linux/auxpmu.h"
 
 #include "aux_ring.h"
 

@@ -136,7 +136,7 @@ std::string differences(const std::vector<Ask> &asks, const Errors &ours, const 
 
 const Pmu &theirs()
 {
-	static const Pmu found = Pmu::find(rival()).value();
+	static const Pmu found = Pmu::find(intree()).value();
 
 	return found;
 }
@@ -252,7 +252,7 @@ void compare_controls(const std::vector<Ask> &asks)
 {
 	wait_until_free();
 	const auto wanted = controls(theirs(), asks), got = controls(pmu(), asks);
-	const std::uint64_t on = rival() == "intel_bts" ? 0xc0 : 1;
+	const std::uint64_t on = intree() == "intel_bts" ? 0xc0 : 1;
 	std::string wrong;
 	unsigned traced = 0;
 
@@ -519,7 +519,7 @@ TEST_CASE("Who may trace what is what the kernel's own driver says, at each perf
 		INFO("perf_event_paranoid " << paranoid);
 		compare_answers_to_nobody(asks, [&](const Ask &ask, int ours, int) {
 			/* 6.1 does not tell modules what users may see: BTS takes CAP_PERFMON then. */
-			return rival() == "intel_bts" && on_6_1() && paranoid < 2 && ask.attr.exclude_kernel &&
+			return intree() == "intel_bts" && on_6_1() && paranoid < 2 && ask.attr.exclude_kernel &&
 			       ours == EACCES;
 		});
 	}
@@ -603,7 +603,7 @@ bool meant_otherwise(const Ask &ask, int ours, int theirs)
 	if (ask.attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return ours == EOPNOTSUPP && theirs == 0;
 	/* The kernel's own BTS has none of this. */
-	if (rival() == "intel_bts" && theirs == EOPNOTSUPP)
+	if (intree() == "intel_bts" && theirs == EOPNOTSUPP)
 		return ours == 0 && ask.what.starts_with("aux_action");
 	return false;
 }
@@ -675,7 +675,7 @@ TEST_CASE("sysfs caps/ and the ratios say what the kernel's own driver says, and
 	/* Every PMU of auxpmu's has these: docs/consumers.md. */
 	CHECK(more(caps, their_caps) ==
 		std::set<std::string>{"aux_head", "granule", "max_order", "overwrite", "pause", "sampling", "yields"});
-	if (rival() == "intel_pt") {
+	if (intree() == "intel_pt") {
 		CHECK(their_folder.contains("max_nonturbo_ratio"));
 		CHECK(their_folder.contains("tsc_art_ratio"));
 		CHECK(their_caps.contains("psb_periods"));
@@ -713,7 +713,7 @@ namespace
 unsigned ranges()
 {
 	return static_cast<unsigned>(std::stoul(
-		read_small_file("/sys/bus/event_source/devices/" + rival() + "/nr_addr_filters").value_or("0")));
+		read_small_file("/sys/bus/event_source/devices/" + intree() + "/nr_addr_filters").value_or("0")));
 }
 
 /* IA32_RTIT_CTL and the ranges that it says are in force. */

@@ -264,7 +264,7 @@ TEST_CASE("Synthetic and modelled PMUs are for CAP_PERFMON, unless root has said
 	auto unit = ModelledUnit::make("config_model").value();
 	unit.live(true).value();
 
-	CHECK(read_small_file("/sys/module/auxpmu/parameters/unprivileged") == "N");
+	CHECK(read_small_file("/sys/module/auxpmu_synth/parameters/unprivileged") == "N");
 	for (const char *name : {AUXPMU_SYNTH_NAME, "config_model"}) {
 		auto attr = Pmu::find(name).value().attr();
 		auto as_nobody = [&] {

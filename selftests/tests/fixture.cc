@@ -414,7 +414,7 @@ void Tracer::check_statistics()
 	CHECK(delta["committed"] == written);
 	CHECK(delta["wraps"] == aux.head() / aux.size() - (aux.head() - written) / aux.size());
 	CHECK(delta["begins"] == delta["ends"]);
-	CHECK(delta["foreign"] == 0);
+	CHECK(delta["wrong_pmu"] == 0);
 	CHECK(delta["overruns"] == 0);
 	CHECK(delta["truncations"] == tally.truncated);
 	CHECK(delta["partials"] == tally.partial);

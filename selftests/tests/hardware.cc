@@ -48,7 +48,7 @@ unsigned third(unsigned n)
 /* An event of the kernel's own driver, opened by the test that is not to disturb it. */
 Result<Event> open_in_tree(Target target)
 {
-	auto pmu = Pmu::find(rival()).value();
+	auto pmu = Pmu::find(intree()).value();
 	perf_event_attr attr = pmu.attr();
 
 	attr.exclude_kernel = 1;
@@ -296,8 +296,8 @@ TEST_CASE("Where somebody else traces we are refused, and the log says why", "[h
 			auto ours = Event::open(make_attr(setup), setup.target);
 			REQUIRE_FALSE(ours);
 			CHECK(ours.error().code == EBUSY);
-			CHECK(log.says("trace units not to be had: somebody traces with " + rival()));
-			CHECK(attribute("claim").starts_with("refused: somebody traces with " + rival()));
+			CHECK(log.says("trace units not to be had: somebody traces with " + intree()));
+			CHECK(attribute("claim").starts_with("refused: somebody traces with " + intree()));
 		}
 		/* Nothing of the attempt is left. */
 		Tracer tracer(on_cpu(0, 64 * KiB));
@@ -337,7 +337,7 @@ TEST_CASE("The registers are given back as they were, also after a tracer was ki
 {
 	need_hardware();
 	wait_until_free();
-	if (Pmu::find(rival()))
+	if (Pmu::find(intree()))
 		CHECK(trace_in_tree(0) > 0); /* which leaves something in them */
 	std::array<std::optional<Registers>, 2> before;
 	for (int cpu = 0; cpu < 2; cpu++)
@@ -366,7 +366,7 @@ TEST_CASE("The registers are given back as they were, also after a tracer was ki
 			CHECK(now == before[static_cast<std::size_t>(other)]);
 		}
 	}
-	if (Pmu::find(rival()))
+	if (Pmu::find(intree()))
 		for (int cpu = 0; cpu < cpus(); cpu++)
 			CHECK(trace_in_tree(cpu) > 0);
 }
@@ -403,7 +403,7 @@ TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it 
 		CHECK(::kill(child, SIGKILL) == 0);
 		CHECK(::waitpid(child, nullptr, 0) == child);
 		/* The claim is whole again. */
-		if (Pmu::find(rival())) {
+		if (Pmu::find(intree())) {
 			auto theirs = open_in_tree(Target::on_cpu(1));
 			REQUIRE_FALSE(theirs);
 			CHECK(theirs.error().code == EBUSY);
@@ -417,7 +417,7 @@ TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it 
 		CHECK(again.aux.head() > 0);
 	}
 	wait_until_free();
-	if (Pmu::find(rival()))
+	if (Pmu::find(intree()))
 		CHECK(trace_in_tree(1) > 0);
 }
 

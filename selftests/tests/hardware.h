@@ -11,7 +11,7 @@ namespace auxpmu::test
 {
 
 /* The kernel's own PMU of the units of the PMU under test; empty if that is no such PMU. */
-inline std::string rival()
+inline std::string intree()
 {
 	const std::string &ours = options().pmu;
 
@@ -20,7 +20,7 @@ inline std::string rival()
 
 inline void need_hardware()
 {
-	if (rival().empty())
+	if (intree().empty())
 		SKIP("the PMU under test is neither auxpmu_pt nor auxpmu_bts");
 }
 
@@ -33,8 +33,8 @@ inline void need(const std::string &ours)
 inline void need_in_tree()
 {
 	need_hardware();
-	if (!Pmu::find(rival()))
-		SKIP("the kernel's own " << rival() << " is not there");
+	if (!Pmu::find(intree()))
+		SKIP("the kernel's own " << intree() << " is not there");
 }
 
 inline std::string attribute(const std::string &name, const std::string &of = options().pmu)

@@ -464,12 +464,12 @@ int main(int argc, char **argv)
 
 	const std::string own = argc > 1 ? argv[1] : "auxpmu_pt";
 	const bool bts = own == "auxpmu_bts";
-	const std::string rival = bts ? "intel_bts" : "intel_pt";
+	const std::string intree = bts ? "intel_bts" : "intel_pt";
 
 	pin_to_first();
 	retired();
 	std::printf("TAP version 13\n");
-	std::printf("# instructions of the kernel for one       %9s %10s  ratio  goal\n", rival.c_str(), own.c_str());
+	std::printf("# instructions of the kernel for one       %9s %10s  ratio  goal\n", intree.c_str(), own.c_str());
 	int n = 0;
 	for (const Row &row : table) {
 		measured = row.what;
@@ -482,7 +482,7 @@ int main(int argc, char **argv)
 		n++;
 		try {
 			const double allowed = bts ? 1.0 : row.allowed;
-			const double theirs = row.measure(rival);
+			const double theirs = row.measure(intree);
 			const double ours = row.measure(own);
 			wait_until_free(own);
 			print(row.what, theirs, ours, allowed);

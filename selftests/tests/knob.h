@@ -70,7 +70,7 @@ struct Paranoid : Knob {
 
 /* Everybody may open events of synthetic and modelled PMUs. */
 struct Unprivileged : Knob {
-	Unprivileged() : Knob("/sys/module/auxpmu/parameters/unprivileged", "1") {}
+	Unprivileged() : Knob("/sys/module/auxpmu_synth/parameters/unprivileged", "1") {}
 };
 
 /* Skips the test where units cannot be modelled; mounts configfs if nobody has. */

@@ -104,7 +104,7 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 		{"ram", "100", "out of range"},
 		{"rate", "1025", "out of range"},
 		{"granule", "2048", "out of range"},
-		{"max_block", "12288", "no power of two"},
+		{"max_chunk", "12288", "no power of two"},
 		{"output", "paper", "any, scatter, window or copy"},
 		{"overwrite", "perhaps", "0 or 1"},
 		{"name", "0zero", "does not begin with a letter"},
@@ -133,9 +133,9 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 	} together[] = {
 		{{{"ram", "4096"}, {"record", "4096"}}, "less than two records"},
 		{{{"ram", "65536"}, {"spare", "100"}}, "no multiple of 64"},
-		{{{"spare", "0"}, {"min_block", "65536"}, {"max_block", "4096"}}, "min_block is above max_block"},
-		{{{"max_block", "0"}, {"max_buffer", "32768"}}, "min_block is above max_buffer"},
-		{{{"min_block", "0"}, {"min_buffer", "65536"}}, "min_buffer is above max_buffer"},
+		{{{"spare", "0"}, {"min_chunk", "65536"}, {"max_chunk", "4096"}}, "min_chunk is above max_chunk"},
+		{{{"max_chunk", "0"}, {"max_buffer", "32768"}}, "min_chunk is above max_buffer"},
+		{{{"min_chunk", "0"}, {"min_buffer", "65536"}}, "min_buffer is above max_buffer"},
 	};
 	for (const auto &one : together) {
 		INFO(describe(one.attributes));
@@ -175,7 +175,7 @@ TEST_CASE("A unit's name must be free, and one that perf knows brings what perf 
 		auto outcome = unit.live(true);
 		REQUIRE_FALSE(outcome);
 		CHECK(outcome.error().code == EEXIST);
-		CHECK(log.says(std::format("a device named {} is there", taken)));
+		CHECK(log.says(std::format("PMU {} refused: there is a device of that name", taken)));
 	}
 	for (const char *known : {"intel_pt", "intel_bts", "arm_spe_0"}) {
 		INFO(known);
@@ -183,11 +183,11 @@ TEST_CASE("A unit's name must be free, and one that perf knows brings what perf 
 			continue;
 		unit.set("name", known).value();
 		unit.live(true).value();
-		auto guise = Pmu::find(known).value();
-		auto attr = guise.attr();
+		auto persona = Pmu::find(known).value();
+		auto attr = persona.attr();
 		Event::open(attr, Target::on_cpu(0)).value();
-		if (guise.has_field("cyc"))
-			guise.set(attr, "cyc", 1).value();
+		if (persona.has_field("cyc"))
+			persona.set(attr, "cyc", 1).value();
 		Event::open(attr, Target::on_cpu(0)).value();
 		for (auto field : {&perf_event_attr::config1, &perf_event_attr::config2}) {
 			attr.*field = 1;
@@ -196,7 +196,7 @@ TEST_CASE("A unit's name must be free, and one that perf knows brings what perf 
 		}
 		attr.config |= 1ull << 63;
 		CHECK(Event::open(attr, Target::on_cpu(0)).error().code == EINVAL);
-		CHECK(guise.monotonic_aux_head() == (std::string(known) == "arm_spe_0"));
+		CHECK(persona.monotonic_aux_head() == (std::string(known) == "arm_spe_0"));
 		unit.live(false).value();
 	}
 }
@@ -277,7 +277,7 @@ TEST_CASE(
 {
 	need_configfs();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
-		UnitUnderTest under({{"max_block", "16384"}});
+		UnitUnderTest under({{"max_chunk", "16384"}});
 		Setup setup;
 
 		CHECK(pmu().cap("max_order") == "2");
@@ -293,7 +293,7 @@ TEST_CASE(
 		tracer.pump(1 * MiB, 64 * KiB);
 		tracer.finish();
 	}
-	UnitUnderTest under({{"min_block", "8192"}});
+	UnitUnderTest under({{"min_chunk", "8192"}});
 	KernelLog log;
 	Setup setup;
 
@@ -302,7 +302,7 @@ TEST_CASE(
 	auto event = Event::open(make_attr(setup), setup.target).value();
 	auto data = DataRing::map(event, setup.data_bytes).value();
 	CHECK_FALSE(AuxRing::map(data, event, setup.aux_bytes, setup.mode));
-	CHECK(log.says("it has to be of blocks of 8 KiB"));
+	CHECK(log.says("it has to be of chunks of 8 KiB"));
 }
 
 TEST_CASE("A unit's limits of size and of use are kept, and named", "[synth][model]")

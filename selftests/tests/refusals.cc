@@ -20,7 +20,7 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
-#include "stranger.h"
+#include "foreign.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -42,11 +42,11 @@ std::string module_users()
 }
 
 /* The kernel's own PMU of the units: anybody may have each of its CPUs. */
-bool rival_is_free()
+bool intree_is_free()
 {
-	auto theirs = Pmu::find(rival());
+	auto theirs = Pmu::find(intree());
 
-	if (rival().empty() || !theirs)
+	if (intree().empty() || !theirs)
 		return true;
 	for (int cpu = 0; cpu < cpus(); cpu++)
 		if (!Event::open(theirs->attr(), Target::on_cpu(cpu)))
@@ -241,13 +241,13 @@ std::vector<Way> ways_of_claims()
 			ways.push_back({std::format("beside the kernel's own, pid {}, CPU {}, {} the kernel",
 						target.pid, target.cpu, kernel ? "with" : "without"),
 				EBUSY, [target, kernel] {
-					auto attr = Pmu::find(rival()).value().attr();
+					auto attr = Pmu::find(intree()).value().attr();
 					auto event = Event::open(attr, target).value();
 					auto asked = usual();
 					asked.exclude_kernel = !kernel;
 					return open_event(asked);
 				}});
-	if (rival() == "intel_pt") {
+	if (intree() == "intel_pt") {
 		ways.push_back({"TraceEn is set", EBUSY, [] {
 					/* Stopped, so that nothing is written; ToPA and BranchEn, as each processor takes it. */
 					Meddling stopped(rtit_status, 0x20), on(rtit_ctl, 0x2101);
@@ -268,13 +268,13 @@ std::vector<Way> ways_of_claims()
 }
 
 /* Where users could hand our buffers to another PMU: nobody may, who may open the unit otherwise. */
-Way beside_a_stranger()
+Way beside_a_foreign_one()
 {
-	Way way = opening_as_nobody("beside a stranger, by nobody", Target::task());
+	Way way = opening_as_nobody("beside a foreign, by nobody", Target::task());
 
 	way.go = [go = way.go] {
 		Unprivileged everybody;
-		Stranger stranger;
+		Foreign foreign;
 		return everybody ? go() : -1;
 	};
 	return way;
@@ -296,9 +296,9 @@ void go(const std::vector<Way> &ways, const std::function<void()> &look = [] {})
 		CHECK(way.go() == way.expected);
 		wait_until("the users of the modules to be those of before", [&] { return module_users() == before; });
 		CHECK(buffers().empty());
-		if (!rival().empty()) {
+		if (!intree().empty()) {
 			wait_until_free();
-			CHECK(rival_is_free());
+			CHECK(intree_is_free());
 		}
 		look();
 	}
@@ -327,7 +327,7 @@ TEST_CASE("After a refusal nothing of the trace units, of the kernel's own PMU a
 	for (Way &way : ways_of_claims())
 		ways.push_back(std::move(way));
 	/* One region in a table: several blocks cannot be overwritten. */
-	if (rival() == "intel_pt" && pmu().cap("topa_multiple_entries") == "0")
+	if (intree() == "intel_pt" && pmu().cap("topa_multiple_entries") == "0")
 		ways.push_back(mapping(
 			"several blocks to overwrite", ENOMEM, usual(), 64 * KiB, AuxMode::overwrite, "orders"));
 	wait_until_free();
@@ -339,7 +339,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 {
 	need_root();
 	need_configfs();
-	Stranger::need();
+	Foreign::need();
 	auto made = ModelledUnit::make("refusing");
 	if (!made)
 		SKIP("no unit can be modelled: " << made.error().text);
@@ -354,7 +354,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		{},
 		{{"overwrite", "0"}, {"filters", "1"}},
 		{{"min_buffer", "65536"}, {"max_buffer", "131072"}},
-		{{"min_block", "16384"}},
+		{{"min_chunk", "16384"}},
 		{{"output", "window"}, {"record", "4096"}},
 		{{"output", "copy"}, {"record", "128"}},
 	};
@@ -402,7 +402,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		} else if (attributes.front().first == std::string("min_buffer")) {
 			ways.push_back(mapping("an area that is too small", ENOMEM, usual(), 32 * KiB));
 			ways.push_back(mapping("an area that is too large", ENOMEM, usual(), 256 * KiB));
-		} else if (attributes.front().first == std::string("min_block")) {
+		} else if (attributes.front().first == std::string("min_chunk")) {
 			ways.push_back(mapping(
 				"an area of small blocks", ENOMEM, usual(), 64 * KiB, AuxMode::full_trace, "orders"));
 		} else {
@@ -412,7 +412,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		if (attributes.size() == 2 && attributes.back().second == std::string("4096"))
 			ways.push_back(mapping("an area of one record", ENOMEM, usual(), 4 * KiB));
 		if (attributes.empty())
-			ways.push_back(beside_a_stranger());
+			ways.push_back(beside_a_foreign_one());
 		/* A user that is left would keep it alive. */
 		go(ways, [&] {
 			unit.live(false).value();

@@ -137,7 +137,7 @@ void check_balance(const Statistics &before)
 	CHECK(counted["begins"] == counted["ends"]);
 	CHECK(counted["produced"] + counted["padded"] ==
 		counted["committed"] + counted["lost_unit"] + counted["lost_space"]);
-	CHECK(counted["foreign"] == 0);
+	CHECK(counted["wrong_pmu"] == 0);
 	CHECK(counted["overruns"] == 0);
 }
 

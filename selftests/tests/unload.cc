@@ -4,14 +4,17 @@
  * program of its own, to be run last.
  */
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <format>
+#include <fstream>
 
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fixture.h"
+#include "knob.h"
 #include "report.h"
 
 using namespace auxpmu;
@@ -31,7 +34,16 @@ int unload(const char *module)
 	return ::syscall(SYS_delete_module, module, O_NONBLOCK) ? errno : 0;
 }
 
-void load(const char *module)
+/* The synthetic PMU, and what it stands on: it is brought by the one and keeps the other. */
+constexpr const char *synth_module = "auxpmu_synth";
+
+void unload_all()
+{
+	wait_until("rmmod to work", [] { return unload(synth_module) == 0; });
+	wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
+}
+
+void load(const std::string &module)
 {
 	if (std::system(std::format("modprobe {}", module).c_str()))
 		throw std::runtime_error(std::format("modprobe {} failed", module));
@@ -42,7 +54,7 @@ void need_module()
 {
 	need_synthetic();
 	if (options().pmu != AUXPMU_SYNTH_NAME)
-		SKIP("this is about the module auxpmu, not about " << options().pmu);
+		SKIP("this is about the modules auxpmu and auxpmu_synth, not about " << options().pmu);
 	if (!loaded("auxpmu"))
 		SKIP("auxpmu is built into this kernel, or not loaded");
 	if (::geteuid())
@@ -98,23 +110,24 @@ TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping liv
 		CAPTURE(mode == AuxMode::overwrite, running, last);
 		if (running)
 			parts.event.enable().value();
-		CHECK(unload("auxpmu") == EAGAIN);
+		CHECK(unload(synth_module) == EAGAIN);
 		if (last != descriptor) {
 			parts.event.close();
-			CHECK(unload("auxpmu") == EAGAIN);
+			CHECK(unload(synth_module) == EAGAIN);
 		}
 		if (last != data_ring) {
 			parts.data.unmap();
-			CHECK(unload("auxpmu") == EAGAIN);
+			CHECK(unload(synth_module) == EAGAIN);
 		}
 		if (last != aux_area) {
 			parts.aux.unmap();
 			/* The ring alone, without descriptor and AUX area, is the core's. */
 			if (last == descriptor)
-				CHECK(unload("auxpmu") == EAGAIN);
+				CHECK(unload(synth_module) == EAGAIN);
 		}
+		CHECK(unload("auxpmu") == EAGAIN);
 		parts = Parts();
-		wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
+		unload_all();
 		CHECK_FALSE(loaded("auxpmu"));
 		CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
 		load("auxpmu");
@@ -124,11 +137,11 @@ TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping liv
 TEST_CASE("rmmod is refused while another PMU's event still maps one of our buffers", "[synth][unload]")
 {
 	need_module();
-	/* The framework's own PMU, and one of a module on it: the buffer holds both. */
+	/* The buffer holds both the module of the PMU and the framework. */
 	struct Way {
 		const char *module, *pmu;
 	};
-	for (const auto &[module, pmu] : {Way{"auxpmu", AUXPMU_SYNTH_NAME}, Way{"auxpmu_example", "auxpmu_example"}}) {
+	for (const auto &[module, pmu] : {Way{synth_module, AUXPMU_SYNTH_NAME}, Way{"auxpmu_example", "auxpmu_example"}}) {
 		CAPTURE(module);
 		if (std::system(std::format("modprobe -qn {}", module).c_str()))
 			SKIP(module << " is not installed: drivers/example");
@@ -158,6 +171,44 @@ TEST_CASE("rmmod is refused while another PMU's event still maps one of our buff
 	load("auxpmu");
 }
 
+TEST_CASE("With synth=0 the framework comes alone, and nothing of the synthetic PMU is there", "[synth][unload]")
+{
+	need_module();
+	unload_all();
+	load("auxpmu synth=0");
+	CHECK(loaded("auxpmu"));
+	CHECK_FALSE(loaded(synth_module));
+	CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
+	CHECK(::access(AUXPMU_CONFIGFS, F_OK) != 0);
+	CHECK(::access(AUXPMU_DEBUGFS "/" AUXPMU_SYNTH_NAME, F_OK) != 0);
+	/* Asked for by name, it says why it does not come. */
+	KernelLog log;
+	CHECK(std::system("modprobe -q auxpmu_synth") != 0);
+	CHECK(log.says("not loaded: auxpmu.synth=0"));
+	{
+		Knob wanted("/sys/module/auxpmu/parameters/synth", "1");
+
+		load(synth_module);
+		CHECK(Pmu::find(AUXPMU_SYNTH_NAME));
+	}
+	unload_all();
+	/* The same by a line in modprobe.d, and for a backend that brings the framework. */
+	constexpr const char *line = "/etc/modprobe.d/auxpmu-test.conf";
+	std::ofstream(line) << "options auxpmu synth=0\n";
+	const bool backend = !std::system("modprobe -qn auxpmu_example");
+	load(backend ? "auxpmu_example" : "auxpmu");
+	std::remove(line);
+	CHECK(loaded("auxpmu"));
+	CHECK_FALSE(loaded(synth_module));
+	CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
+	CHECK(::access(AUXPMU_CONFIGFS, F_OK) != 0);
+	if (backend)
+		wait_until("rmmod to work", [] { return unload("auxpmu_example") == 0; });
+	CHECK(unload("auxpmu") == 0);
+	load("auxpmu");
+	CHECK(Pmu::find(AUXPMU_SYNTH_NAME));
+}
+
 TEST_CASE("Loading and unloading again and again leaves nothing behind", "[synth][unload]")
 {
 	need_module();
@@ -167,7 +218,7 @@ TEST_CASE("Loading and unloading again and again leaves nothing behind", "[synth
 
 			parts.event.enable().value();
 		}
-		wait_until("rmmod to work", [] { return unload("auxpmu") == 0; });
+		unload_all();
 		CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
 		load("auxpmu");
 		CHECK(Pmu::find(AUXPMU_SYNTH_NAME));

@@ -266,7 +266,7 @@ TEST_CASE("A descriptor that cannot be is refused when it registers, and the log
 		{"limit", "PMU auxpmu_mistakes refused: a limit is not a power of two"},
 		{"unit-huge", "PMU auxpmu_mistakes refused: unit_size is above 1 MiB"},
 		{"yields", "PMU auxpmu_mistakes refused: yields is none of enum auxpmu_yields"},
-		{"half-a-claim", "PMU auxpmu_mistakes refused: its claim has not all of begin, end, take"},
+		{"half-a-claim", "PMU auxpmu_mistakes refused: its claim has not all of begin, end, acquire"},
 		{"groups", "PMU auxpmu_mistakes refused: it has more than 14 attribute groups"},
 		{"group-twice", "PMU auxpmu_mistakes refused: two of its attribute groups have the same name"},
 		{"caps-taken", "PMU auxpmu_mistakes refused: an attribute of its group caps is there already"},
@@ -334,7 +334,7 @@ TEST_CASE("Needs that cannot be served are refused when an event is opened, and 
 		{"start-align", "window rules of the backend: start_align is not a power of two from 1 to a page "
 				"(start_align 48"},
 		{"end-align", "window rules of the backend: end_align is not a power of two from 1 to a page"},
-		{"unit", "window rules of the backend: unit is 0 ("},
+		{"unit", "window rules of the backend: atom is 0 ("},
 		{"early", "window rules of the backend: early is not less than a page"},
 		{"event-init-positive", "event_init() returned 5, which is no errno"},
 	};
@@ -362,9 +362,9 @@ TEST_CASE("Needs that cannot be served are refused when an event is opened, and 
 TEST_CASE("What a buffer cannot be is refused when it is mapped, and the log says why", "[vendor]")
 {
 	constexpr Mistake mistakes[] = {
-		{"suit", "AUX buffer of 64 KiB refused: unit is 0"},
+		{"suit", "AUX buffer of 64 KiB refused: atom is 0"},
 		{"spare",
-			"AUX buffer of 64 KiB refused: the smallest chunk does not hold one unit and the spare bytes"},
+			"AUX buffer of 64 KiB refused: the smallest chunk does not hold one atom and the spare bytes"},
 		{"buffer-init-positive", "AUX buffer of 64 KiB refused by the backend: error 5"},
 	};
 
@@ -483,9 +483,9 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 	constexpr Seen mistakes[] = {
 		{"moves", "disarm() on CPU 0 let the unit go on: it was at 64 bytes, and at 128 a moment later", true},
 		{"behind", "arm() on CPU 0 let the unit write behind its window: byte 0 behind window.to", true},
-		{"unit-none", "disarm() on CPU 0 saw that session->unit was left: byte 0 of 0 was written", false},
-		{"unit-before", "disarm() on CPU 0 saw that session->unit was left: byte -1 of 64 was written", false},
-		{"unit-behind", "disarm() on CPU 0 saw that session->unit was left: byte 64 of 64 was written", false},
+		{"unit-none", "disarm() on CPU 0 saw that unit->private was left: byte 0 of 0 was written", false},
+		{"unit-before", "disarm() on CPU 0 saw that unit->private was left: byte -1 of 64 was written", false},
+		{"unit-behind", "disarm() on CPU 0 saw that unit->private was left: byte 64 of 64 was written", false},
 		{"no-interrupt", "arm() on CPU 0 was followed by no interrupt in 3 windows", true},
 		{"irqs", "arm() on CPU 0 changed whether IRQs are off from 1 to 0", false},
 		{"preempt", "arm() on CPU 0 changed preempt_count() from 0x", false},

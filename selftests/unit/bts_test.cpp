@@ -75,7 +75,7 @@ struct Store {
 // An event on the CPU, whose unit has been taken.
 struct Bts {
 	perf_event event{};
-	auxpmu_session session;
+	auxpmu_unit unit;
 	Store store;
 
 	Bts()
@@ -83,23 +83,23 @@ struct Bts {
 		processor = {};
 		std::memset(&unit_entry_area, 0, sizeof(unit_entry_area));
 		std::memset(static_cast<void *>(&bts_units), 0, sizeof(bts_units));
-		std::memset(static_cast<void *>(&session), 0, sizeof(session));
-		session.event = &event;
+		std::memset(static_cast<void *>(&unit), 0, sizeof(unit));
+		unit.event = &event;
 		take();
 	}
 	void take()
 	{
 		const char *why = nullptr;
 
-		ENSURE(bts_unit_take(&why) == 0);
-		bts_units.session = &session;
+		ENSURE(bts_unit_acquire(&why) == 0);
+		bts_units.unit = &unit;
 	}
 	std::uint64_t ctl() const { return processor.registers[debugctl]; }
 	std::uint64_t position()
 	{
 		auxpmu_position position{};
 
-		bts_unit_position(&session, &position);
+		bts_unit_position(&unit, &position);
 		ENSURE(position.lost == 0);
 		gap = position.gap;
 		return position.bytes;
@@ -145,7 +145,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 
 			for (unsigned n = 0; n < 12; n++, windows++) {
 				Bts one;
-				auto &window = one.session.window;
+				auto &window = one.unit.window;
 				const auto grid = (chunk + record - 1) / record * record;
 				const auto records = (chunk + bytes - grid) / record;
 				// So many spare, so many for the window, and the interrupt at one of them.
@@ -157,8 +157,8 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				window.from = lap + grid + behind * record;
 				window.to = window.from + whole * record;
 				window.irq = window.from + pick(random, 1, whole) * record;
-				one.session.rules.spare = static_cast<u32>(spare * record);
-				one.session.buffer = buffer.get();
+				one.unit.rules.spare = static_cast<u32>(spare * record);
+				one.unit.buffer = buffer.get();
 				one.store.reading = readings[n % 3];
 				// A slot is left over, which none but those that ask where records begin write to.
 				const auto told = whole + spare - 1,
@@ -166,7 +166,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				for (std::uint64_t at = 0; at < size; at += page)
 					std::memset(buffer.at(at), 0xee, page);
 
-				ENSURE(bts_unit_arm(&one.session) == 0);
+				ENSURE(bts_unit_arm(&one.unit) == 0);
 				ENSURE((one.ctl() & ours) == (tr | bts | btint));
 				ENSURE(area().bts_buffer_base ==
 					reinterpret_cast<std::uint64_t>(buffer.at(window.from % size)));
@@ -181,7 +181,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 					} else {
 						ENSURE((m > room || !bts_unit_is_due(&bts_units)));
 					}
-				bts_unit_disarm(&one.session);
+				bts_unit_disarm(&one.unit);
 				ENSURE(!(one.ctl() & ours));
 				ENSURE(!one.store.branch());
 
@@ -218,14 +218,14 @@ TEST_CASE("bts: chunk after chunk is overwritten as windows are")
 	Buffer buffer(layout, true, page, true, random);
 	Bts one;
 
-	one.session.buffer = buffer.get();
-	one.session.rules.spare = 240;
-	one.session.window = {8208, 8208 + 2400, 8208 + 2400, false};
-	REQUIRE(bts_unit_arm(&one.session) == 0);
+	one.unit.buffer = buffer.get();
+	one.unit.rules.spare = 240;
+	one.unit.window = {8208, 8208 + 2400, 8208 + 2400, false};
+	REQUIRE(bts_unit_arm(&one.unit) == 0);
 	CHECK((one.ctl() & ours) == (tr | bts | btint));
 	for (unsigned n = 0; n < 5; n++)
 		one.store.branch();
-	bts_unit_disarm(&one.session);
+	bts_unit_disarm(&one.unit);
 	CHECK(one.position() == 5 * record);
 	CHECK(word_at(buffer, 8208, 0) == 1);
 }
@@ -253,13 +253,13 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 					one.store.which = which;
 					one.store.eager = eager;
 					one.store.reading = reading;
-					one.session.buffer = buffer.get();
+					one.unit.buffer = buffer.get();
 					for (unsigned n = 0; n < 12; n++) {
 						// A whole record has to fit in front of the end of the buffer.
 						auto from = (head % size + record - 1) / record * record;
 						from = head - head % size + (from + record > size ? size : from);
-						one.session.window = {from, no_limit, no_limit, false};
-						ENSURE(bts_unit_arm(&one.session) == 0);
+						one.unit.window = {from, no_limit, no_limit, false};
+						ENSURE(bts_unit_arm(&one.unit) == 0);
 						ENSURE((one.ctl() & ours) == (tr | bts));
 
 						const auto left = (lap - from % size) / record;
@@ -285,7 +285,7 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 							if (eager)
 								turn();
 						}
-						bts_unit_disarm(&one.session);
+						bts_unit_disarm(&one.unit);
 
 						const auto truly = laps * size + at - from % size;
 						// More than the offset tells is known once only.
@@ -319,14 +319,14 @@ TEST_CASE("bts: IA32_DEBUGCTL: the levels that are left out, and nothing of anyb
 		one.event.attr.exclude_kernel = bits & 1;
 		one.event.attr.exclude_user = bits >> 1 & 1;
 		processor.registers[debugctl] = others | (bits & 8 ? off_os | off_usr : 0);
-		one.session.buffer = buffer.get();
-		one.session.window = {0, 2400, 2400, false};
-		REQUIRE(bts_unit_add(&one.session) == 0);
-		REQUIRE(bts_unit_arm(&one.session) == 0);
+		one.unit.buffer = buffer.get();
+		one.unit.window = {0, 2400, 2400, false};
+		REQUIRE(bts_unit_add(&one.unit) == 0);
+		REQUIRE(bts_unit_arm(&one.unit) == 0);
 		CHECK(one.ctl() == (others | tr | bts | btint | (bits & 1 ? off_os : 0) | (bits & 2 ? off_usr : 0)));
-		bts_unit_disarm(&one.session);
+		bts_unit_disarm(&one.unit);
 		CHECK(one.ctl() == others);
-		bts_unit_del(&one.session);
+		bts_unit_del(&one.unit);
 		CHECK(one.ctl() == others);
 	}
 }
@@ -337,16 +337,16 @@ TEST_CASE("bts: a unit that is not ours is not armed, and none that takes no val
 	Buffer buffer({12, {0}}, false, page, true, random);
 	Bts one;
 
-	one.session.buffer = buffer.get();
-	one.session.window = {0, 2400, 2400, false};
+	one.unit.buffer = buffer.get();
+	one.unit.window = {0, 2400, 2400, false};
 	SECTION("not claimed")
 	{
 		bts_units.claimed = false;
-		CHECK(bts_unit_add(&one.session) == -ENODEV);
-		CHECK(bts_unit_arm(&one.session) == -ENODEV);
+		CHECK(bts_unit_add(&one.unit) == -ENODEV);
+		CHECK(bts_unit_arm(&one.unit) == -ENODEV);
 		CHECK(one.ctl() == 0);
 		area().bts_index = 5;
-		bts_unit_del(&one.session);
+		bts_unit_del(&one.unit);
 		CHECK(area().bts_index == 5);
 	}
 	SECTION("a fault")
@@ -354,7 +354,7 @@ TEST_CASE("bts: a unit that is not ours is not armed, and none that takes no val
 		processor.faults = [](std::uint32_t msr, std::uint64_t) {
 			return msr == debugctl;
 		};
-		CHECK(bts_unit_arm(&one.session) == -EIO);
+		CHECK(bts_unit_arm(&one.unit) == -EIO);
 		CHECK(bts_units.errors.fault == 1);
 		CHECK_FALSE(bts_units.on);
 	}
@@ -366,9 +366,9 @@ TEST_CASE("bts: what an NMI switched off stays off, and is switched off once mor
 	Buffer buffer({12, {0}}, false, page, true, random);
 	Bts one;
 
-	one.session.buffer = buffer.get();
-	one.session.window = {0, 2400, 2400, false};
-	REQUIRE(bts_unit_arm(&one.session) == 0);
+	one.unit.buffer = buffer.get();
+	one.unit.window = {0, 2400, 2400, false};
+	REQUIRE(bts_unit_arm(&one.unit) == 0);
 	CHECK(bts_units.on);
 	CHECK_FALSE(bts_units.latched);
 	processor.in_nmi = true;
@@ -378,11 +378,11 @@ TEST_CASE("bts: what an NMI switched off stays off, and is switched off once mor
 	CHECK((one.ctl() & ours) == 0);
 	// Somebody who had read the register before the NMI writes it back.
 	processor.registers[debugctl] = 0x4000 | tr | bts | btint;
-	bts_unit_disarm(&one.session);
+	bts_unit_disarm(&one.unit);
 	CHECK_FALSE(bts_units.on);
 	SECTION("the event leaves")
 	{
-		bts_unit_del(&one.session);
+		bts_unit_del(&one.unit);
 		CHECK(one.ctl() == 0x4000);
 		CHECK_FALSE(bts_units.off_in_nmi);
 	}
@@ -393,7 +393,7 @@ TEST_CASE("bts: what an NMI switched off stays off, and is switched off once mor
 	}
 	SECTION("a buffer goes while it is at work")
 	{
-		REQUIRE(bts_unit_arm(&one.session) == 0);
+		REQUIRE(bts_unit_arm(&one.unit) == 0);
 		bts_unit_leave_buffer(buffer.get());
 		CHECK((one.ctl() & ours) == (tr | bts | btint));
 	}
@@ -404,7 +404,7 @@ TEST_CASE("bts: the claim leaves everything as it was found")
 	const char *why = nullptr;
 
 	Bts one;
-	bts_unit_give();
+	bts_unit_release();
 	area() = {11, 12, 13, 14};
 	SECTION("an area that is ours to set")
 	{
@@ -413,9 +413,9 @@ TEST_CASE("bts: the claim leaves everything as it was found")
 		CHECK(processor.registers[ds_area] == reinterpret_cast<std::uint64_t>(&area()));
 		area() = {1, 2, 3, 4};
 		processor.registers[ds_area] = 0; // by a suspend
-		bts_unit_forget(&one.session);
+		bts_unit_invalidate(&one.unit);
 		CHECK(processor.registers[ds_area] == reinterpret_cast<std::uint64_t>(&area()));
-		bts_unit_give();
+		bts_unit_release();
 		CHECK(processor.registers[ds_area] == 0);
 	}
 	SECTION("the kernel's area")
@@ -423,8 +423,8 @@ TEST_CASE("bts: the claim leaves everything as it was found")
 		processor.registers[ds_area] = reinterpret_cast<std::uint64_t>(&area());
 		one.take();
 		area() = {1, 2, 3, 4};
-		bts_unit_forget(&one.session);
-		bts_unit_give();
+		bts_unit_invalidate(&one.unit);
+		bts_unit_release();
 		CHECK(processor.registers[ds_area] == reinterpret_cast<std::uint64_t>(&area()));
 	}
 	SECTION("an event that comes and goes")
@@ -432,12 +432,12 @@ TEST_CASE("bts: the claim leaves everything as it was found")
 		processor.registers[ds_area] = 0;
 		one.take();
 		area() = {1, 2, 3, 4};
-		bts_unit_del(&one.session);
+		bts_unit_del(&one.unit);
 	}
 	SECTION("somebody else's area")
 	{
 		processor.registers[ds_area] = 0x1000;
-		CHECK(bts_unit_take(&why) == -EBUSY);
+		CHECK(bts_unit_acquire(&why) == -EBUSY);
 		REQUIRE(why);
 		CHECK(std::string(why).find("IA32_DS_AREA") != std::string::npos);
 		CHECK(processor.registers[ds_area] == 0x1000);
@@ -447,7 +447,7 @@ TEST_CASE("bts: the claim leaves everything as it was found")
 		DYNAMIC_SECTION("somebody records, bit " << bit)
 		{
 			processor.registers[debugctl] = bit;
-			CHECK(bts_unit_take(&why) == -EBUSY);
+			CHECK(bts_unit_acquire(&why) == -EBUSY);
 			REQUIRE(why);
 			CHECK(processor.registers[debugctl] == bit);
 			CHECK_FALSE(bts_units.claimed);
@@ -463,10 +463,10 @@ TEST_CASE("bts: for a kernel that goes away it is switched off, if it is ours")
 	Bts one;
 
 	processor.registers[debugctl] = 0x4000 | tr | bts;
-	bts_unit_kill();
+	bts_unit_shutdown();
 	CHECK(one.ctl() == 0x4000);
 	CHECK_FALSE(bts_units.claimed);
 	processor.registers[debugctl] = tr | bts;
-	bts_unit_kill();
+	bts_unit_shutdown();
 	CHECK(one.ctl() == (tr | bts));
 }

@@ -77,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 		[[fallthrough]];
 	default:
 		if (flags & 4)
-			rules.unit = rules.end_align * static_cast<u32>(1 + bytes.next(1) % 64);
+			rules.atom = rules.end_align * static_cast<u32>(1 + bytes.next(1) % 64);
 	}
 	rules.grid = rules.contiguous && (flags & 8);
 	rules.wraps = rules.contiguous && (flags & 2);
@@ -99,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 		std::abort();
 	}
 	// Larger units teach nothing and take the oracles long.
-	if (!valid || rules.unit > 64 * layout.page())
+	if (!valid || rules.atom > 64 * layout.page())
 		return -1;
 	const auto got = auxpmu_window_next(map.get(), &rules, &request);
 	const auto want = IntervalOracle(layout, rules)(request);

@@ -124,11 +124,11 @@ private:
 		std::uint64_t stop = limit, over = 0;
 		switch (pick(random_, 0, 3)) {
 		case 0:
-			stop = head_ + pick(random_, 0, (limit - head_) / rules_.unit) * rules_.unit;
+			stop = head_ + pick(random_, 0, (limit - head_) / rules_.atom) * rules_.atom;
 			break;
 		case 1:
 			if (!endless)
-				stop = window.irq + pick(random_, 0, (limit - window.irq) / rules_.unit) * rules_.unit;
+				stop = window.irq + pick(random_, 0, (limit - window.irq) / rules_.atom) * rules_.atom;
 			break;
 		default:
 			over = pick(random_, 0, rules_.spare);
@@ -142,7 +142,7 @@ private:
 				consume_some(request);
 		}
 		// What it writes behind the limit counts if it is whole, and is garbage otherwise.
-		const auto whole = request.overwrite || pick(random_, 0, 1) ? over / rules_.unit * rules_.unit : 0;
+		const auto whole = request.overwrite || pick(random_, 0, 1) ? over / rules_.atom * rules_.atom : 0;
 		for (std::uint64_t byte = 0; byte < (request.overwrite ? whole : over); ++byte) {
 			must(!rules_.contiguous || same_chunk(from, stop + byte), "left the chunk behind the limit");
 			write(stop + byte, byte < whole ? ++sequence_ : 0);
@@ -245,11 +245,11 @@ Rules rules_of(Kind kind, Random &random, u32 page, u32 size)
 	Rules rules{power(page), power(page), 1, 0, 0, 0, kind == CONTIGUOUS, false, false};
 	if (kind == REGIONS) {
 		rules.granule = page * power(size / page);
-		rules.unit = power(page);
+		rules.atom = power(page);
 	} else {
-		rules.unit = pick(random, 0, 1) ? power(rules.end_align) : rules.end_align * (u32)pick(random, 1, 6);
+		rules.atom = pick(random, 0, 1) ? power(rules.end_align) : rules.end_align * (u32)pick(random, 1, 6);
 	}
-	rules.grid = kind == CONTIGUOUS && rules.unit % rules.start_align == 0 && rules.unit % rules.end_align == 0 &&
+	rules.grid = kind == CONTIGUOUS && rules.atom % rules.start_align == 0 && rules.atom % rules.end_align == 0 &&
 		     pick(random, 0, 1);
 	if (pick(random, 0, 1))
 		rules.spare = static_cast<u32>(pick(random, 0, page));

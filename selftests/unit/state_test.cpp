@@ -129,7 +129,7 @@ void check_served(const Point &at)
 	must(world.run || !world.open, "closed, but the transaction is open", at);
 	must(world.run || !full, "closed, but FULL", at);
 	must(!world.hardware || !world.interrupt, "an interrupt was forgotten", at);
-	must(!(world.word & AUXPMU_TURN), "TURN is left over", at);
+	must(!(world.word & AUXPMU_HANDOVER), "TURN is left over", at);
 }
 
 void note(World &world, enum auxpmu_request request)
@@ -148,7 +148,7 @@ void note(World &world, enum auxpmu_request request)
 		world.interrupt = false;
 		world.closed = true;
 		break;
-	case AUXPMU_REQ_TURN:
+	case AUXPMU_REQ_HANDOVER:
 		world.interrupt = world.interrupt || world.hardware;
 		break;
 	case AUXPMU_REQ_PAUSE:
@@ -193,15 +193,15 @@ void check_decision(const Point &at)
 		must(write && world.open && !world.hardware, "ARM without a reason", at);
 		break;
 	case AUXPMU_DO_DISARM:
-		must(world.hardware && (!write || (world.word & AUXPMU_TURN)), "DISARM without a reason", at);
+		must(world.hardware && (!write || (world.word & AUXPMU_HANDOVER)), "DISARM without a reason", at);
 		break;
-	case AUXPMU_DO_TURN:
-		must(world.open && !world.hardware && (world.word & AUXPMU_TURN), "TURN without a reason", at);
+	case AUXPMU_DO_HANDOVER:
+		must(world.open && !world.hardware && (world.word & AUXPMU_HANDOVER), "TURN without a reason", at);
 		break;
 	case AUXPMU_DO_END:
 		must(world.open && !world.hardware && !world.run, "END without a reason", at);
 		break;
-	case AUXPMU_DO_FORGET:
+	case AUXPMU_DO_RESET:
 		must(full && !world.run, "FORGET without a reason", at);
 		break;
 	default:
@@ -213,7 +213,7 @@ std::vector<enum auxpmu_result> results(const Point &at)
 {
 	switch (at.place.action) {
 	case AUXPMU_DO_BEGIN:
-	case AUXPMU_DO_TURN:
+	case AUXPMU_DO_HANDOVER:
 		return {AUXPMU_OK, AUXPMU_NO_SPACE, AUXPMU_FAILED};
 	case AUXPMU_DO_DISARM:
 		return {AUXPMU_OK, AUXPMU_NO_SPACE, AUXPMU_FAILED, AUXPMU_USED_UP};
@@ -234,7 +234,7 @@ void act(Point &at)
 		must(at.world.hardware, "DISARM of hardware that is off", at);
 		at.world.hardware = false;
 		break;
-	case AUXPMU_DO_TURN:
+	case AUXPMU_DO_HANDOVER:
 	case AUXPMU_DO_END:
 		end(at);
 		break;
@@ -254,7 +254,7 @@ void act_more(Point &at)
 {
 	switch (at.place.action) {
 	case AUXPMU_DO_BEGIN:
-	case AUXPMU_DO_TURN:
+	case AUXPMU_DO_HANDOVER:
 		if (at.place.result == AUXPMU_OK)
 			begin(at);
 		break;
@@ -588,9 +588,9 @@ TEST_CASE("an interrupt hands over what there is and takes a new window; a used 
 {
 	World world;
 	call(world, AUXPMU_REQ_START);
-	CHECK(call(world, AUXPMU_REQ_TURN) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_TURN, AUXPMU_DO_ARM});
+	CHECK(call(world, AUXPMU_REQ_HANDOVER) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_HANDOVER, AUXPMU_DO_ARM});
 	call(world, AUXPMU_REQ_PARK);
-	CHECK(call(world, AUXPMU_REQ_START, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_ARM, AUXPMU_DO_TURN, AUXPMU_DO_ARM});
+	CHECK(call(world, AUXPMU_REQ_START, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_ARM, AUXPMU_DO_HANDOVER, AUXPMU_DO_ARM});
 	CHECK(world.hardware);
 }
 
@@ -599,7 +599,7 @@ TEST_CASE("a unit that is parked where its interrupt is due hands over what ther
 	for (auto request : {AUXPMU_REQ_PARK, AUXPMU_REQ_PAUSE}) {
 		World world;
 		call(world, AUXPMU_REQ_START);
-		CHECK(call(world, request, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_TURN});
+		CHECK(call(world, request, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_HANDOVER});
 		CHECK(is_parked(world.word));
 	}
 	World world;
@@ -615,20 +615,20 @@ TEST_CASE("a buffer found full stays full until CLOSE, whichever action finds it
 	const std::vector<std::pair<std::vector<enum auxpmu_request>, std::vector<enum auxpmu_result>>> ways_there = {
 		{{AUXPMU_REQ_START}, {AUXPMU_NO_SPACE}},
 		{{AUXPMU_REQ_START}, {AUXPMU_OK, AUXPMU_NO_SPACE}},
-		{{AUXPMU_REQ_START, AUXPMU_REQ_TURN}, {AUXPMU_OK, AUXPMU_NO_SPACE}},
-		{{AUXPMU_REQ_START, AUXPMU_REQ_TURN}, {AUXPMU_OK, AUXPMU_OK, AUXPMU_NO_SPACE}},
+		{{AUXPMU_REQ_START, AUXPMU_REQ_HANDOVER}, {AUXPMU_OK, AUXPMU_NO_SPACE}},
+		{{AUXPMU_REQ_START, AUXPMU_REQ_HANDOVER}, {AUXPMU_OK, AUXPMU_OK, AUXPMU_NO_SPACE}},
 	};
 	for (const auto &[requests, outcome] : ways_there) {
 		World world;
 		for (auto request : requests)
 			call(world, request, request == requests.back() ? outcome : std::vector<enum auxpmu_result>{});
 		ENSURE(((world.word & AUXPMU_FULL) && (world.word & AUXPMU_RUN)));
-		for (auto request : {AUXPMU_REQ_START, AUXPMU_REQ_PARK, AUXPMU_REQ_TURN, AUXPMU_REQ_PAUSE,
+		for (auto request : {AUXPMU_REQ_START, AUXPMU_REQ_PARK, AUXPMU_REQ_HANDOVER, AUXPMU_REQ_PAUSE,
 			     AUXPMU_REQ_RESUME, AUXPMU_REQ_START}) {
 			ENSURE(call(world, request).empty());
 			ENSURE((world.word & AUXPMU_FULL) != 0);
 		}
-		ENSURE(call(world, AUXPMU_REQ_CLOSE) == Actions{AUXPMU_DO_FORGET});
+		ENSURE(call(world, AUXPMU_REQ_CLOSE) == Actions{AUXPMU_DO_RESET});
 		ENSURE(world.word == 0);
 	}
 	SUCCEED();
@@ -640,14 +640,14 @@ TEST_CASE("an interrupt nobody can have caused changes nothing")
 		const bool arming = (word & AUXPMU_OPEN) && (word & AUXPMU_BUSY);
 		CAPTURE(word);
 		if (!(word & AUXPMU_ARMED) && !arming)
-			ENSURE(auxpmu_state_request(word, AUXPMU_REQ_TURN) == word);
+			ENSURE(auxpmu_state_request(word, AUXPMU_REQ_HANDOVER) == word);
 		else
-			ENSURE(auxpmu_state_request(word, AUXPMU_REQ_TURN) == (word | AUXPMU_TURN));
+			ENSURE(auxpmu_state_request(word, AUXPMU_REQ_HANDOVER) == (word | AUXPMU_HANDOVER));
 	}
 	for (auto world : explored().rest())
 		if (!world.hardware) {
 			const auto before = world.word;
-			ENSURE(call(world, AUXPMU_REQ_TURN).empty());
+			ENSURE(call(world, AUXPMU_REQ_HANDOVER).empty());
 			ENSURE(world.word == before);
 		}
 	SUCCEED();
@@ -661,7 +661,7 @@ TEST_CASE("a request changes the bits it is about, of any word, and no others")
 		ENSURE(auxpmu_state_request(word, AUXPMU_REQ_PARK) ==
 			((word & AUXPMU_RUN) ? word | AUXPMU_STOPPED : word));
 		ENSURE(auxpmu_state_request(word, AUXPMU_REQ_CLOSE) ==
-			(word & ~(AUXPMU_RUN | AUXPMU_STOPPED | AUXPMU_TURN)));
+			(word & ~(AUXPMU_RUN | AUXPMU_STOPPED | AUXPMU_HANDOVER)));
 		ENSURE(auxpmu_state_request(word, AUXPMU_REQ_PAUSE) == (word | AUXPMU_PAUSED));
 		ENSURE(auxpmu_state_request(word, AUXPMU_REQ_RESUME) == (word & ~AUXPMU_PAUSED));
 	}
@@ -673,8 +673,8 @@ TEST_CASE("the end of an action keeps every wish and the owner, whatever came in
 	const std::vector<std::pair<enum auxpmu_action, enum auxpmu_result>> ends = {{AUXPMU_DO_BEGIN, AUXPMU_OK},
 		{AUXPMU_DO_BEGIN, AUXPMU_NO_SPACE}, {AUXPMU_DO_ARM, AUXPMU_OK}, {AUXPMU_DO_ARM, AUXPMU_NO_SPACE},
 		{AUXPMU_DO_ARM, AUXPMU_USED_UP}, {AUXPMU_DO_DISARM, AUXPMU_OK}, {AUXPMU_DO_DISARM, AUXPMU_NO_SPACE},
-		{AUXPMU_DO_DISARM, AUXPMU_USED_UP}, {AUXPMU_DO_TURN, AUXPMU_OK}, {AUXPMU_DO_TURN, AUXPMU_NO_SPACE},
-		{AUXPMU_DO_END, AUXPMU_OK}, {AUXPMU_DO_FORGET, AUXPMU_OK}};
+		{AUXPMU_DO_DISARM, AUXPMU_USED_UP}, {AUXPMU_DO_HANDOVER, AUXPMU_OK}, {AUXPMU_DO_HANDOVER, AUXPMU_NO_SPACE},
+		{AUXPMU_DO_END, AUXPMU_OK}, {AUXPMU_DO_RESET, AUXPMU_OK}};
 	for (u32 word = 0; word < 256; ++word)
 		for (const auto &[action, result] : ends) {
 			CAPTURE(word, name(action), result);

@@ -19,7 +19,7 @@ using Window = auxpmu_window;
 inline std::string text(const Rules &rules)
 {
 	std::ostringstream out;
-	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.unit
+	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.atom
 	    << " spare " << rules.spare << " granule " << rules.granule
 	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "")
 	    << (rules.wraps ? " wraps" : "") << " early " << rules.early;
@@ -85,15 +85,15 @@ inline bool endless(const Rules &rules, std::size_t chunks)
 // May a window start here, as far as a grid goes that begins with the buffer and has whole units only?
 inline bool in_grid(const Rules &rules, std::uint64_t from, std::uint64_t size)
 {
-	return !rules.grid || (from % size % rules.unit == 0 && from % size + rules.unit <= size);
+	return !rules.grid || (from % size % rules.atom == 0 && from % size + rules.atom <= size);
 }
 
 // Is this a head such a unit leaves behind, if it starts with an empty buffer?
 inline bool left_behind(const Rules &rules, std::uint64_t head)
 {
-	if (rules.unit % rules.start_align || rules.grid)
+	if (rules.atom % rules.start_align || rules.grid)
 		return true;
-	const auto step = rules.granule ? rules.unit : std::min(rules.unit, rules.end_align);
+	const auto step = rules.granule ? rules.atom : std::min(rules.atom, rules.end_align);
 	return head % rules.start_align == 0 && head % step == 0;
 }
 
@@ -139,7 +139,7 @@ public:
 				// It ends nowhere, but has to start where it could end somewhere.
 				auto to = from + 1;
 				// One of unit and end_align divides the other.
-				const auto far = to + (rules_.granule ? size_ : rules_.unit + rules_.end_align);
+				const auto far = to + (rules_.granule ? size_ : rules_.atom + rules_.end_align);
 				while (to < far && !aligned_end(from, to))
 					++to;
 				if (to == far)
@@ -193,7 +193,7 @@ private:
 	}
 	bool aligned_end(std::uint64_t from, std::uint64_t to) const
 	{
-		if ((to - from) % rules_.unit)
+		if ((to - from) % rules_.atom)
 			return false;
 		return rules_.granule ? region_end_[to % size_] : to % rules_.end_align == 0;
 	}
@@ -236,7 +236,7 @@ public:
 
 	Window operator()(const Request &request) const
 	{
-		if (rules_.grid && rules_.unit > size_) // nowhere in the grid
+		if (rules_.grid && rules_.atom > size_) // nowhere in the grid
 			return {0, 0, 0, true};
 		if (request.overwrite && endless(rules_, starts_.size() - 1))
 			return from_anywhere(request.head);
@@ -246,7 +246,7 @@ public:
 				++from;
 			const auto end = request.head + spread;
 			const auto limit = (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
-			if (limit > end || limit < from + rules_.unit || stop(from + 1) > limit) {
+			if (limit > end || limit < from + rules_.atom || stop(from + 1) > limit) {
 				// No unit, or no place to stop, fits up to here: a later start finds none either, except in another chunk.
 				if (!rules_.contiguous || chunk_end(from) >= end)
 					break;
@@ -295,11 +295,11 @@ private:
 	{
 		// Units and alignment repeat: what is not found within one period is not there. (Regions hold whole
 		// units: the first says it for all.)
-		unsigned tries = 2 + (rules_.granule ? 0 : rules_.unit / rules_.end_align);
+		unsigned tries = 2 + (rules_.granule ? 0 : rules_.atom / rules_.end_align);
 		if (least > limit)
 			return {};
 		for (auto to = stop(least); to <= limit && tries--; to = stop(to + 1))
-			if (to > from && (to - from) % rules_.unit == 0)
+			if (to > from && (to - from) % rules_.atom == 0)
 				return to;
 		return {};
 	}
@@ -332,18 +332,18 @@ inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 	};
 	if ((rules.early && rules.spare) || (page && rules.early >= *page))
 		return false;
-	if (!power_of_two(rules.start_align) || rules.unit == 0 || (page && rules.start_align > *page))
+	if (!power_of_two(rules.start_align) || rules.atom == 0 || (page && rules.start_align > *page))
 		return false;
 	if (rules.granule) {
-		if (!power_of_two(rules.granule) || rules.contiguous || !power_of_two(rules.unit))
+		if (!power_of_two(rules.granule) || rules.contiguous || !power_of_two(rules.atom))
 			return false;
-		return !page || (rules.granule >= *page && rules.unit <= *page);
+		return !page || (rules.granule >= *page && rules.atom <= *page);
 	}
 	if (!power_of_two(rules.end_align) || (page && rules.end_align > *page))
 		return false;
-	if (rules.grid && (!rules.contiguous || rules.unit % rules.start_align || rules.unit % rules.end_align))
+	if (rules.grid && (!rules.contiguous || rules.atom % rules.start_align || rules.atom % rules.end_align))
 		return false;
-	return rules.unit % rules.end_align == 0 || rules.end_align % rules.unit == 0;
+	return rules.atom % rules.end_align == 0 || rules.end_align % rules.atom == 0;
 }
 
 } // namespace unit

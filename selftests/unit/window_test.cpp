@@ -128,16 +128,16 @@ Rules random_rules(Random &random, u32 page, std::uint64_t size)
 	const auto kind = pick(random, 0, 2);
 	if (kind == 0) {
 		rules.granule = power(page, std::min<std::uint64_t>(size, 1U << 30));
-		rules.unit = power(1, page);
+		rules.atom = power(1, page);
 	} else {
 		rules.contiguous = kind == 1;
-		rules.unit =
+		rules.atom =
 			pick(random, 0, 1)
 				? rules.end_align * static_cast<u32>(pick(random, 1, rules.end_align > 256 ? 2 : 40))
 				: power(1, rules.end_align);
 	}
 	rules.grid = rules.contiguous && pick(random, 0, 1);
-	if (rules.grid && rules.unit % rules.start_align)
+	if (rules.grid && rules.atom % rules.start_align)
 		rules.start_align = 1;
 	rules.wraps = rules.contiguous && pick(random, 0, 1);
 	if (pick(random, 0, 1))

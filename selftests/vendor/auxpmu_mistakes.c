@@ -121,16 +121,16 @@ static enum mistake mistake;
 static struct auxpmu *pmu;
 
 /* The unit's memory; all of it, or what is next to it, is a mistake's. */
-struct unit {
+struct mine {
 	u64 bytes;
 	u8 ram[RAM];
 };
 
-static DEFINE_PER_CPU(struct unit, units);
+static DEFINE_PER_CPU(struct mine, units);
 
-static struct unit *unit_of(const struct auxpmu_session *session)
+static struct mine *unit_of(const struct auxpmu_unit *unit)
 {
-	return per_cpu_ptr(&units, session->cpu);
+	return per_cpu_ptr(&units, unit->cpu);
 }
 
 static bool copies(void)
@@ -146,7 +146,7 @@ static bool copies(void)
 	}
 }
 
-static int mistakes_unit_init(struct auxpmu_session *session)
+static int mistakes_unit_init(struct auxpmu_unit *unit)
 {
 	return mistake == UNIT_INIT_POSITIVE ? 5 : 0;
 }
@@ -155,10 +155,10 @@ static void make_rules(struct auxpmu_window_rules *rules)
 {
 	rules->start_align = mistake == START_ALIGN ? 48 : align;
 	rules->end_align = mistake == END_ALIGN ? 3 : 1;
-	rules->unit = mistake == UNIT ? 0 : RECORD;
+	rules->atom = mistake == UNIT ? 0 : RECORD;
 	/* So that a window does not end where its chunk does. */
 	if (mistake == BEHIND)
-		rules->unit = 3 * RECORD;
+		rules->atom = 3 * RECORD;
 	rules->early = mistake == EARLY ? PAGE_SIZE : 0;
 	rules->spare = mistake == SPARE ? 1u << 30 : 0;
 }
@@ -194,7 +194,7 @@ static void mistakes_event_destroy(struct perf_event *event, struct auxpmu_event
 static void mistakes_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
 {
 	if (mistake == SUIT)
-		rules->unit = 0;
+		rules->atom = 0;
 }
 
 static int mistakes_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
@@ -210,51 +210,51 @@ static void mistakes_buffer_fini(struct auxpmu_buffer *buffer)
 	atomic_dec(&buffers);
 }
 
-static int mistakes_add(struct auxpmu_session *session)
+static int mistakes_add(struct auxpmu_unit *unit)
 {
 	atomic_inc(&added);
 	return 0;
 }
 
-static void mistakes_del(struct auxpmu_session *session)
+static void mistakes_del(struct auxpmu_unit *unit)
 {
 	atomic_dec(&added);
 }
 
-static void mistakes_pad(struct auxpmu_session *session, void *data, u64 length)
+static void mistakes_pad(struct auxpmu_unit *unit, void *data, u64 length)
 {
 	memset(data, PADDING, length);
 }
 
 /* The window's first bytes, or those behind it, in the chunk or not: where the unit writes. */
-static void write_at(const struct auxpmu_session *session, u64 position)
+static void write_at(const struct auxpmu_unit *unit, u64 position)
 {
 	u64 run;
-	void *data = auxpmu_buffer_run(session->buffer, position, &run);
+	void *data = auxpmu_buffer_run(unit->buffer, position, &run);
 
 	memset(data, 0xa5, min_t(u64, run, RECORD));
 }
 
-static void write_trace(struct auxpmu_session *session)
+static void write_trace(struct auxpmu_unit *unit)
 {
-	const struct auxpmu_window *window = &session->window;
-	struct unit *unit = unit_of(session);
+	const struct auxpmu_window *window = &unit->window;
+	struct mine *mine = unit_of(unit);
 
-	unit->bytes = RECORD;
+	mine->bytes = RECORD;
 	if (copies()) {
-		memset(unit->ram, 0xa5, RECORD);
+		memset(mine->ram, 0xa5, RECORD);
 		return;
 	}
-	write_at(session, window->from);
+	write_at(unit, window->from);
 	if (mistake == NO_INTERRUPT)
-		unit->bytes = window->irq - window->from;
+		mine->bytes = window->irq - window->from;
 	if (mistake == BEHIND)
-		write_at(session, window->to);
+		write_at(unit, window->to);
 }
 
-static void leave_unit(struct auxpmu_session *session)
+static void leave_unit(struct auxpmu_unit *unit)
 {
-	u8 *memory = session->unit;
+	u8 *memory = unit->private;
 
 	if (mistake == UNIT_NONE || mistake == UNIT_BEHIND)
 		memory[mistake == UNIT_NONE ? 0 : RECORD] = 1;
@@ -262,7 +262,7 @@ static void leave_unit(struct auxpmu_session *session)
 		memory[-1] = 1;
 }
 
-static int mistakes_arm(struct auxpmu_session *session)
+static int mistakes_arm(struct auxpmu_unit *unit)
 {
 	if (mistake == ARM_FAILS)
 		return -EIO;
@@ -273,38 +273,38 @@ static int mistakes_arm(struct auxpmu_session *session)
 		raw_local_irq_enable();
 	if (mistake == PREEMPT)
 		preempt_disable();
-	write_trace(session);
-	leave_unit(session);
+	write_trace(unit);
+	leave_unit(unit);
 	return 0;
 }
 
-static void mistakes_disarm(struct auxpmu_session *session)
+static void mistakes_disarm(struct auxpmu_unit *unit)
 {
 }
 
-static void mistakes_position(struct auxpmu_session *session, struct auxpmu_position *position)
+static void mistakes_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
-	struct unit *unit = unit_of(session);
+	struct mine *mine = unit_of(unit);
 
-	position->bytes = unit->bytes;
+	position->bytes = mine->bytes;
 	if (mistake == MOVES)
-		unit->bytes += RECORD;
+		mine->bytes += RECORD;
 	if (mistake == NEGATIVE || mistake == NEGATIVE_COPY)
 		position->bytes = -position->bytes;
 	if (mistake == NEGATIVE_LOST)
 		position->lost = -position->bytes;
 	if (mistake == BEYOND)
-		position->bytes += session->window.to - session->window.from;
+		position->bytes += unit->window.to - unit->window.from;
 }
 
-static unsigned int mistakes_spans(struct auxpmu_session *session, struct auxpmu_span spans[2])
+static unsigned int mistakes_spans(struct auxpmu_unit *unit, struct auxpmu_span spans[2])
 {
-	struct unit *unit = unit_of(session);
+	struct mine *mine = unit_of(unit);
 
-	spans[0] = (struct auxpmu_span){ .data = unit->ram, .length = unit->bytes };
+	spans[0] = (struct auxpmu_span){ .data = mine->ram, .length = mine->bytes };
 	switch (mistake) {
 	case SPANS_LONG:
-		spans[1] = (struct auxpmu_span){ .data = unit->ram, .length = RAM };
+		spans[1] = (struct auxpmu_span){ .data = mine->ram, .length = RAM };
 		return 2;
 	case SPANS_SHORT:
 		spans[0].length /= 2;
@@ -379,7 +379,7 @@ static const struct attribute_group *hidden_groups[] = { &hidden, NULL };
 static const struct attribute_group *core_groups[] = { &core_group, NULL };
 
 static const char *const handlers[] = { "cpu", NULL };
-static const struct auxpmu_claim half_a_claim = { .rival = "nobody", .handlers = handlers };
+static const struct auxpmu_claim half_a_claim = { .intree = "nobody", .handlers = handlers };
 
 static struct auxpmu_desc desc = {
 	.ops = &ops,
@@ -431,7 +431,7 @@ static void make_desc(void)
 	if (mistake == FILTERS)
 		desc.nr_addr_filters = AUXPMU_FILTERS_MAX + 1;
 	if (mistake == LIMIT)
-		desc.limits.min_block = 3000;
+		desc.limits.min_chunk = 3000;
 	if (mistake == UNIT_HUGE)
 		desc.unit_size = 2 * AUXPMU_UNIT_MAX;
 	if (mistake == UNIT_NONE)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes a synthetic trace in memory, for the kit's own tests.  Follows the text of uapi/auxpmu.h, with the plainest of CRCs,
+ * Makes a synthetic trace in memory, for the kit's own tests.  Follows the text of uapi/linux/auxpmu.h, with the plainest of CRCs,
  * and shares no code with the verifier or the kernel.
  */
 #ifndef AUXPMU_LIB_TEST_TRACE_WRITER_H
@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "../../../uapi/auxpmu.h"
+#include "../../../uapi/linux/auxpmu.h"
 
 struct TraceWriter {
 	std::uint32_t size = 256;

@@ -10,7 +10,7 @@
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
-#include "stranger.h"
+#include "foreign.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -18,11 +18,11 @@ using namespace auxpmu::test;
 namespace
 {
 
-void need_strangers()
+void need_foreign()
 {
 	if (::geteuid())
 		SKIP("it takes root to load modules and to become somebody else");
-	Stranger::need();
+	Foreign::need();
 }
 
 /* What perf_event_open() says to a user who follows himself: 0 or an errno. */
@@ -44,10 +44,10 @@ int as_user(const perf_event_attr &attr)
 } // namespace
 
 TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, whichever of auxpmu's it is",
-	"[synth][stranger]")
+	"[synth][foreign]")
 {
 	need_synthetic();
-	need_strangers();
+	need_foreign();
 	Paranoid two(2);
 	Unprivileged all;
 	REQUIRE(all);
@@ -65,7 +65,7 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 		INFO("PMU type " << attr.type);
 		CHECK(as_user(attr) == 0);
 		{
-			Stranger stranger;
+			Foreign foreign;
 			KernelLog log;
 
 			CHECK(as_user(attr) == EACCES);
@@ -76,10 +76,10 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 	}
 }
 
-TEST_CASE("Children of a user who traced before a stranger came are born, and traced", "[synth][stranger]")
+TEST_CASE("Children of a user who traced before a foreign came are born, and traced", "[synth][foreign]")
 {
 	need_synthetic();
-	need_strangers();
+	need_foreign();
 	Paranoid two(2);
 	Unprivileged all;
 	REQUIRE(all);
@@ -96,18 +96,18 @@ TEST_CASE("Children of a user who traced before a stranger came are born, and tr
 		return loaded.wait() && event && succeeded(spawn([] { return true; }));
 	});
 	REQUIRE(opened.wait());
-	Stranger stranger;
+	Foreign foreign;
 	loaded.open();
 	CHECK(succeeded(user));
 }
 
-TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][stranger]")
+TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][foreign]")
 {
 	need_synthetic();
-	Stranger::need();
-	Stranger stranger;
+	Foreign::need();
+	Foreign foreign;
 	pin(0);
-	perf_event_attr theirs = Pmu::find("auxpmu_stranger").value().attr();
+	perf_event_attr theirs = Pmu::find("auxpmu_foreign").value().attr();
 	Setup setup;
 
 	/* By way of a software event's ring, which may be anybody's. */
@@ -127,15 +127,15 @@ TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, 
 	CHECK(delta["begins"] == 0);
 	CHECK(delta["unmapped"] > 0);
 	CHECK(aux.head() == 0);
-	/* The stranger is none the worse. */
+	/* The foreign is none the worse. */
 	lender.enable().value();
 	lender.disable().value();
 }
 
-TEST_CASE("The rival that the claim holds is no danger, any other AUX PMU is", "[hardware][claim][stranger]")
+TEST_CASE("The intree that the claim holds is no danger, any other AUX PMU is", "[hardware][claim][foreign]")
 {
 	need_in_tree();
-	need_strangers();
+	need_foreign();
 	/* 6.1 does not tell modules what users may see: there BTS takes CAP_PERFMON anyhow (docs/intel-bts.md). */
 	utsname kernel{};
 	::uname(&kernel);
@@ -151,7 +151,7 @@ TEST_CASE("The rival that the claim holds is no danger, any other AUX PMU is", "
 	CHECK(as_user(attr) == 0);
 	wait_until_free();
 	{
-		Stranger stranger;
+		Foreign foreign;
 		KernelLog log;
 
 		CHECK(as_user(attr) == EACCES);

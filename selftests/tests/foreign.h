@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An AUX PMU that is not auxpmu's: selftests/stranger. */
-#ifndef AUXPMU_TEST_STRANGER_H
-#define AUXPMU_TEST_STRANGER_H
+/* An AUX PMU that is not auxpmu's: selftests/foreign. */
+#ifndef AUXPMU_TEST_FOREIGN_H
+#define AUXPMU_TEST_FOREIGN_H
 
 #include <cerrno>
 #include <format>
@@ -20,32 +20,32 @@
 namespace auxpmu::test
 {
 
-/* The stranger's module, loaded as long as this lives.  Takes root. */
-class Stranger
+/* The module of a foreign AUX PMU, loaded as long as this lives.  Takes root. */
+class Foreign
 {
 public:
 	/* Throws if it cannot be loaded. */
-	Stranger()
+	Foreign()
 	{
 		UniqueFd file(::open(path().c_str(), O_RDONLY | O_CLOEXEC));
 
 		if (!file || ::syscall(SYS_finit_module, file.get(), "", 0))
 			throw std::runtime_error(std::format("{} cannot be loaded: errno {}", path(), errno));
 	}
-	~Stranger() { ::syscall(SYS_delete_module, "auxpmu_stranger", O_NONBLOCK); }
-	Stranger(const Stranger &) = delete;
+	~Foreign() { ::syscall(SYS_delete_module, "auxpmu_foreign", O_NONBLOCK); }
+	Foreign(const Foreign &) = delete;
 
 	/* Skips the test where it has not been built. */
 	static void need()
 	{
 		if (::access(path().c_str(), R_OK))
-			SKIP("no " << path() << ": selftests/vm/stranger builds it");
+			SKIP("no " << path() << ": selftests/vm/foreign builds it");
 	}
 
 private:
 	static std::string path()
 	{
-		return std::format("/auxpmu/build/stranger/{}/auxpmu_stranger.ko",
+		return std::format("/auxpmu/build/foreign/{}/auxpmu_foreign.ko",
 			read_small_file("/proc/sys/kernel/osrelease").value_or(""));
 	}
 };

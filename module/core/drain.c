@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Draining: the unit is disarmed, and what it wrote becomes a part of the transaction.
+ *
+ * Trace that is where it belongs is only counted; that of a unit with memory of its own is copied.
+ * Whatever the unit says of itself is held against its window: nothing that is not its own gets to
+ * the consumer, and what does not is counted as lost. Called by the owner of the session, IRQs off
+ * on the unit's CPU, NMI included. Never sleeps, allocates or takes a lock.
+ */
+#include <linux/math.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "compat.h"
+#include "core/complaint.h"
+#include "core/drain.h"
+#include "core/trace.h"
+#include "core/transaction.h"
+
+/* Zero-copy: the trace is where it belongs. */
+static void drain_window(struct core_unit *unit, u64 bytes)
+{
+	const struct auxpmu_window *window = &unit->pub.window;
+	u64 most = window->to - window->from + unit->pub.rules.spare;
+
+	/*
+	 * The bytes may be the consumer's already: what lies behind the window is not handed over,
+	 * and the flag says so.
+	 */
+	if (window->to != AUXPMU_NO_LIMIT && bytes > most) {
+		unit->stats.overruns++;
+		auxpmu_complain(unit->pub.pmu, AUXPMU_OVERRUN, "position", bytes, most);
+		auxpmu_transaction_lost(unit, bytes - most);
+		bytes = most;
+	}
+	if (!bytes)
+		return;
+	unit->stats.produced += bytes;
+	unit->stats.padded += window->from - unit->position;
+	auxpmu_transaction_advance(unit, window->from + bytes);
+}
+
+/*
+ * A unit that interrupts early leaves the end of its window empty: the next one begins behind that,
+ * where there may be no room yet.
+ */
+static void drain_fill_up(struct core_unit *unit)
+{
+	u64 end = unit->pub.window.irq, rest = end - unit->position;
+
+	if (!rest || rest > unit->pub.rules.early)
+		return;
+	auxpmu_transaction_pad(unit, end);
+	unit->stats.padded += rest;
+	auxpmu_transaction_advance(unit, end);
+}
+
+/* Copy @length bytes to @position, around the end of the buffer and across chunks. */
+static void drain_copy_in(struct auxpmu_buffer *buffer, u64 position, const void *data, u64 length)
+{
+	while (length) {
+		u64 run;
+		void *to = auxpmu_buffer_run(buffer, position, &run);
+
+		run = min(run, length);
+		memcpy(to, data, run);
+		data += run;
+		position += run;
+		length -= run;
+	}
+}
+
+/* What a COPY unit holds: two pieces, of which both may be empty. */
+#define SPANS	2
+
+static u64 drain_length_of(const struct auxpmu_span *spans)
+{
+	return min_t(u64, spans[0].length, AUXPMU_POSITION_MAX) +
+	       min_t(u64, spans[1].length, AUXPMU_POSITION_MAX);
+}
+
+/*
+ * Where the unit holds the @bytes of its position. Never more than those: what lies behind them is
+ * another's. Returns how many there are; where the backend has named less, the rest is lost.
+ */
+static u64 drain_find_spans(struct core_unit *unit, struct auxpmu_span *spans, u64 bytes)
+{
+	unsigned int nr = unit->pub.pmu->ops->spans(&unit->pub, spans), n;
+	u64 named;
+
+	if (nr > SPANS)
+		auxpmu_complain(unit->pub.pmu, AUXPMU_NR_SPANS, "spans", nr, 0);
+	for (n = 0; n < SPANS; n++)
+		if (n >= nr || !spans[n].data)
+			spans[n].length = 0;
+	named = drain_length_of(spans);
+	if (named != bytes)
+		auxpmu_complain(unit->pub.pmu, AUXPMU_BAD_SPANS, "spans", named, bytes);
+	if (nr > SPANS || named > bytes)
+		auxpmu_transaction_gap(unit);
+	spans[0].length = min(spans[0].length, bytes);
+	spans[1].length = min(spans[1].length, bytes - spans[0].length);
+	named = drain_length_of(spans);
+	auxpmu_transaction_lost(unit, bytes - named);
+	return named;
+}
+
+/* Spans of the unit's memory, without their first @drop bytes, to @position. */
+static void drain_copy_spans(struct core_unit *unit, const struct auxpmu_span *spans, u64 position,
+			     u64 drop)
+{
+	unsigned int n;
+
+	for (n = 0; n < SPANS; n++) {
+		u64 skip = min(drop, spans[n].length);
+
+		drop -= skip;
+		drain_copy_in(unit->pub.buffer, position, spans[n].data + skip,
+			      spans[n].length - skip);
+		position += spans[n].length - skip;
+	}
+}
+
+/* A flight recorder takes all; what would be overwritten at once is not copied first. */
+static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_span *spans, u64 bytes)
+{
+	u64 size = unit->pub.buffer->size;
+	u64 drop = bytes > size ? bytes - size : 0;
+	u64 from = unit->pub.window.from;
+
+	unit->stats.padded += from - unit->position;
+	auxpmu_transaction_advance(unit, from + bytes);
+	drain_copy_spans(unit, spans, from + drop, drop);
+}
+
+/*
+ * The trace is in the unit's own memory, of which there may be more than room.  The unit does not
+ * know of windows, so the consumer is given a chance to have read on; if that is not enough, the
+ * newest is kept, since that is what led to where the traced program now is.
+ */
+static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes)
+{
+	u64 room = unit->pub.window.to - unit->pub.window.from;
+	struct auxpmu_span spans[SPANS] = {};
+	u64 drop = 0;
+
+	if (bytes)
+		bytes = drain_find_spans(unit, spans, bytes);
+	if (!bytes)
+		return AUXPMU_OK;
+	unit->stats.produced += bytes;
+	if (unit->pub.buffer->overwrite) {
+		drain_copy_overwrite(unit, spans, bytes);
+		return AUXPMU_OK;
+	}
+	if (bytes > room) {
+		enum auxpmu_result result = auxpmu_transaction_renew(unit);
+
+		if (result != AUXPMU_OK) {
+			unit->stats.lost_space += bytes;
+			return result;
+		}
+		room = auxpmu_transaction_window(unit) ?
+		       unit->pub.window.to - unit->pub.window.from : 0;
+	}
+	if (bytes > room) {
+		drop = min(bytes, roundup(bytes - room, (u64)unit->pub.rules.atom));
+		trace_auxpmu_lost(unit, 0, drop);
+		unit->stats.lost_space += drop;
+		unit->flags |= PERF_AUX_FLAG_TRUNCATED;
+	}
+	if (bytes > drop) {
+		u64 from = unit->pub.window.from;
+
+		unit->stats.padded += from - unit->position;
+		auxpmu_transaction_advance(unit, from + bytes - drop);
+		drain_copy_spans(unit, spans, from, drop);
+	}
+	return AUXPMU_OK;
+}
+
+/* A backend has taken a difference the wrong way round: no counter may learn of that. */
+static noinline void drain_bad_position(struct core_unit *unit, struct auxpmu_position *position)
+{
+	auxpmu_complain(unit->pub.pmu, AUXPMU_BAD_POSITION, "position", position->bytes,
+			position->lost);
+	unit->stats.overruns++;
+	*position = (struct auxpmu_position){ .gap = true };
+}
+
+enum auxpmu_result auxpmu_drain(struct core_unit *unit)
+{
+	struct auxpmu_position position = {};
+
+	unit->pub.pmu->ops->position(&unit->pub, &position);
+	trace_auxpmu_disarm(unit, &position);
+	if (position.bytes >= AUXPMU_POSITION_MAX || position.lost >= AUXPMU_POSITION_MAX)
+		drain_bad_position(unit, &position);
+	auxpmu_transaction_lost(unit, position.lost);
+	if (position.gap)
+		auxpmu_transaction_gap(unit);
+	if (auxpmu_unit_event(&unit->pub)->needs.output == AUXPMU_COPY)
+		return drain_copy(unit, position.bytes);
+	drain_window(unit, position.bytes);
+	drain_fill_up(unit);
+	return unit->position >= unit->pub.window.irq ? AUXPMU_USED_UP : AUXPMU_OK;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The transaction and its windows, for the owner of a session: IRQs off on the unit's CPU, NMI
+ * included.  Shared by the framework's own files only.
+ */
+#ifndef AUXPMU_TRANSACTION_H
+#define AUXPMU_TRANSACTION_H
+
+#include "core/state.h"
+#include "internal.h"
+
+/* Bytes written but not committed. */
+static inline u64 auxpmu_transaction_uncommitted(const struct core_unit *unit)
+{
+	return unit->position - unit->head;
+}
+
+/* Open one, in which the unit begins anew. */
+enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit);
+
+/* Commit everything but the last @hold bytes and close it. */
+void auxpmu_transaction_end(struct core_unit *unit, u64 hold);
+
+/* Close it and open the next; AUXPMU_NO_SPACE or AUXPMU_FAILED if there is none. */
+enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit);
+
+/* Is the unit still inside the window that it has? */
+bool auxpmu_transaction_goes_on(struct core_unit *unit);
+
+/* Take the next window, and pad up to it.  False when there is no room. */
+bool auxpmu_transaction_window(struct core_unit *unit);
+
+/* The unit steps over the bytes up to @to. */
+void auxpmu_transaction_pad(struct core_unit *unit, u64 to);
+
+/* The trace now reaches up to @to. */
+void auxpmu_transaction_advance(struct core_unit *unit, u64 to);
+
+/* The unit dropped @lost bytes of trace, and said so. */
+void auxpmu_transaction_lost(struct core_unit *unit, u64 lost);
+
+/* Trace is missing here, and nobody knows how much. */
+void auxpmu_transaction_gap(struct core_unit *unit);
+
+#endif /* AUXPMU_TRANSACTION_H */

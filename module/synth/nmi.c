@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * NMIs on request, so that tests can have one come where it hurts: at any moment to another CPU, or
+ * inside a given step of a session.
+ *
+ * Where no hardware counter overflows there are none otherwise. They are inter-processor interrupts
+ * of NMI delivery mode; the handler claims as many as were sent and no others. It is registered
+ * while the debugfs file is open, and only then.
+ */
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/hardirq.h>
+#include <linux/percpu.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <asm/apic.h>
+#include <asm/nmi.h>
+
+#include "software.h"
+#include "synth/nmi.h"
+
+/*
+ * Is one on its way to this CPU?  There is never a second: the CPU holds one back at most, and who
+ * can say then how many came.
+ */
+static DEFINE_PER_CPU(atomic_t, under_way);
+
+/* One user at a time. */
+static atomic_t in_use;
+
+static bool synth_nmi_send(int cpu)
+{
+	if (atomic_cmpxchg(&per_cpu(under_way, cpu), 0, 1))
+		return false;
+	apic->send_IPI(cpu, NMI_VECTOR);
+	return true;
+}
+
+static int synth_nmi_handler(unsigned int type, struct pt_regs *regs)
+{
+	return atomic_xchg(this_cpu_ptr(&under_way), 0) ? NMI_HANDLED : NMI_DONE;
+}
+
+/* Until none is under way to @cpu. */
+static int synth_nmi_await(int cpu)
+{
+	while (atomic_read(&per_cpu(under_way, cpu))) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* One after the other; the next is not sent before the last was handled. */
+static int synth_nmi_send_many(int cpu, unsigned int count)
+{
+	int ret = 0;
+
+	while (count && !ret) {
+		cpus_read_lock();
+		if (!cpu_online(cpu))
+			ret = -ENXIO;
+		else if (synth_nmi_send(cpu))
+			count--;
+		ret = ret ?: synth_nmi_await(cpu);
+		cpus_read_unlock();
+	}
+	return ret;
+}
+
+/* A step of a session.  What is reached in NMI, as by a sample, sends none: no end to it. */
+static void synth_nmi_send_here(const struct auxpmu_unit *unit)
+{
+	if (!in_nmi())
+		synth_nmi_send(unit->cpu);
+}
+
+/* Threads may share the descriptor. */
+static DEFINE_MUTEX(commands_lock);
+
+static int synth_nmi_open(struct inode *inode, struct file *file)
+{
+	int ret;
+
+	if (atomic_cmpxchg(&in_use, 0, 1))
+		return -EBUSY;
+	file->private_data = inode->i_private;
+	ret = register_nmi_handler(NMI_LOCAL, synth_nmi_handler, 0, "auxpmu_synth");
+	if (ret)
+		atomic_set(&in_use, 0);
+	return ret;
+}
+
+static int synth_nmi_release(struct inode *inode, struct file *file)
+{
+	int cpu;
+
+	auxpmu_steps_detach();
+	for_each_online_cpu(cpu)
+		synth_nmi_await(cpu);
+	unregister_nmi_handler(NMI_LOCAL, "auxpmu_synth");
+	atomic_set(&in_use, 0);
+	return 0;
+}
+
+static int synth_nmi_command(struct auxpmu *pmu, char *line)
+{
+	unsigned int count;
+	int cpu, ret;
+
+	if (!strcmp(line, "off")) {
+		auxpmu_steps_detach();
+		return 0;
+	}
+	if (strstarts(line, "at "))
+		return auxpmu_step_attach(pmu, line + strlen("at "), synth_nmi_send_here);
+	ret = sscanf(line, "%d %u", &cpu, &count);
+	if (ret != 2 || cpu < 0 || cpu >= nr_cpu_ids)
+		return -EINVAL;
+	return synth_nmi_send_many(cpu, count);
+}
+
+static ssize_t synth_nmi_write(struct file *file, const char __user *from, size_t count,
+			       loff_t *pos)
+{
+	char *line;
+	int ret;
+
+	if (count > 64)
+		return -EINVAL;
+	line = memdup_user_nul(from, count);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&commands_lock);
+	ret = synth_nmi_command(file->private_data, strim(line));
+	mutex_unlock(&commands_lock);
+	kfree(line);
+	return ret ?: count;
+}
+
+static const struct file_operations synth_nmi_fops = {
+	.owner = THIS_MODULE,
+	.open = synth_nmi_open,
+	.write = synth_nmi_write,
+	.release = synth_nmi_release,
+};
+
+void synth_nmi_add(struct auxpmu *pmu)
+{
+	debugfs_create_file("nmi", 0200, auxpmu_debugfs_of(pmu), pmu, &synth_nmi_fops);
+}
