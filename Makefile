@@ -15,6 +15,8 @@ DESTDIR ?=
 built := .
 devel = $(DESTDIR)/usr/lib/auxpmu/$(KVER)
 dkms_source := /usr/src/auxpmu-$(VERSION)
+man4 = $(DESTDIR)/usr/share/man/man4
+pages := $(wildcard docs/man/*.4)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
@@ -46,22 +48,23 @@ clean: ## remove what was built, not the lab
 
 # --- installation -------------------------------------------------------------------
 
-install: need-headers devel-install ## install modules, headers and Module.symvers (DESTDIR=); build first
+install: need-headers devel-install ## install modules, headers, Module.symvers and man pages (DESTDIR=); build first
 	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" $(if $(DESTDIR),INSTALL_MOD_PATH="$(DESTDIR)") INSTALL_MOD_DIR=updates modules_install
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
 devel-install:
 	@[ -e $(built)/Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
-	@install -d "$(devel)/include/uapi/linux" "$(DESTDIR)/usr/include/linux"
+	@install -d "$(devel)/include/uapi/linux" "$(DESTDIR)/usr/include/linux" "$(man4)"
 	@install -m 644 module/auxpmu.h module/chunks.h module/window.h module/software.h "$(devel)/include"
 	@install -m 644 uapi/linux/auxpmu.h "$(devel)/include/uapi/linux"
 	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
 	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
+	@install -m 644 $(pages) "$(man4)"
 
 uninstall: ## undo install
 	@rm -rf "$(devel)"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
-	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" # one for all kernels
+	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" $(foreach page,$(notdir $(pages)),"$(man4)/$(page)") # one for all kernels
 	@rm -f $(foreach name,auxpmu auxpmu_synth auxpmu_pt auxpmu_bts,"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
@@ -77,8 +80,8 @@ dkms-uninstall: ## undo dkms-install, for all kernels
 	@rm -rf "$(dkms_source)"
 
 # Only what it takes to build and install; in an unpacked one, too.
-dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md LICENSE CHANGELOG.md) \
-	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' \
+dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md CONTRIBUTING.md LICENSE CHANGELOG.md) \
+	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' -o -name '*.4' \
 		-o -name Kbuild -o -name Makefile \) ! -name '*.mod.c' ! -path module/features.h 2>/dev/null)
 
 pack_any = tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)}

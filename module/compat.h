@@ -104,10 +104,10 @@ static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 #endif
 }
 
-/* Is anything set behind attr.config?  Words that a kernel does not have it refuses itself. */
-static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
+/* Is anything set behind attr.config2?  Words that a kernel does not have it refuses itself. */
+static inline bool auxpmu_config_behind_2(const struct perf_event_attr *attr)
 {
-	u64 all = attr->config1 | attr->config2;
+	u64 all = 0;
 
 #ifdef AUXPMU_HAS_CONFIG3
 	all |= attr->config3;
@@ -116,6 +116,12 @@ static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
 	all |= attr->config4;
 #endif
 	return all;
+}
+
+/* Is anything set behind attr.config? */
+static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
+{
+	return attr->config1 || attr->config2 || auxpmu_config_behind_2(attr);
 }
 
 #ifndef AUXPMU_HAS_HRTIMER_SETUP

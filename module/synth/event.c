@@ -42,7 +42,7 @@ static const char *synth_config_wrong(const struct perf_event_attr *attr,
 		return "config has bits outside the fields in sysfs format/";
 	if (attr->config1 & ~SYNTH_CONFIG1)
 		return "config1 has bits outside the fields in sysfs format/";
-	if (auxpmu_more_config(attr))
+	if (auxpmu_config_behind_2(attr))
 		return "config3 or config4 is not 0";
 	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
 		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
@@ -67,7 +67,7 @@ static const char *synth_persona_config_wrong(const struct perf_event_attr *attr
 {
 	if (attr->config & ~persona->config)
 		return "config has bits outside the fields in sysfs format/";
-	if (attr->config1 || attr->config2 || auxpmu_more_config(attr))
+	if (auxpmu_more_config(attr))
 		return "config1, config2, config3 or config4 is not 0";
 	return NULL;
 }
