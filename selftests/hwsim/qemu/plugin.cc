@@ -28,7 +28,7 @@ namespace
 
 /* Everything made for one block, until QEMU throws its translations away. */
 struct Translation {
-	Block block;
+	BasicBlock block;
 	std::vector<std::unique_ptr<Site>> sites;
 };
 
@@ -57,17 +57,17 @@ qemu_plugin_u64 hot_word(std::size_t offset)
 
 void on_block(unsigned vcpu, void *data)
 {
-	plugin.vcpus[vcpu]->enter(*static_cast<const Block *>(data));
+	plugin.vcpus[vcpu]->enter(*static_cast<const BasicBlock *>(data));
 }
 
 void on_uncounted_block(unsigned vcpu, void *data)
 {
-	plugin.vcpus[vcpu]->follow(*static_cast<const Block *>(data));
+	plugin.vcpus[vcpu]->follow(*static_cast<const BasicBlock *>(data));
 }
 
 void on_program_block(unsigned vcpu, void *data)
 {
-	plugin.vcpus[vcpu]->log_block(*static_cast<const Block *>(data));
+	plugin.vcpus[vcpu]->log_block(*static_cast<const BasicBlock *>(data));
 }
 
 void on_reset_vector(unsigned vcpu, void *)
@@ -136,7 +136,7 @@ const std::vector<Decoded> &decode(const qemu_plugin_tb *tb)
 	return list;
 }
 
-void describe(Block &block, std::uint64_t address, const std::vector<Decoded> &list, const Place &state)
+void describe(BasicBlock &block, std::uint64_t address, const std::vector<Decoded> &list, const Place &state)
 {
 	const Decoded &last = list.back();
 	block.address = address;
@@ -184,7 +184,7 @@ void hook_instructions(qemu_plugin_tb *tb, Translation &translation, const std::
  * In the order they run in: calls first, because they read what the block before has left; then the block's own marks. One condition
  * serves all that may be wanted of the block.
  */
-void instrument(qemu_plugin_tb *tb, Block &block, const Decoded &last, unsigned instrumentation)
+void instrument(qemu_plugin_tb *tb, BasicBlock &block, const Decoded &last, unsigned instrumentation)
 {
 	const auto gate = hot_word(offsetof(Hot, gate) + (block.level == 0 ? 0 : sizeof(Hot::gate[0])));
 	const auto position = hot_word(offsetof(Hot, position));

@@ -231,7 +231,7 @@ std::optional<unsigned> Vcpu::find_return(const Frame &frame, std::uint64_t addr
  * What the handler that is about to run has interrupted. The last block cannot say it: SYSRET and IRET leave for another level, and a
  * pending interrupt comes before the first block there. Of INT3 and its like QEMU says where they are, and they push what is behind them.
  */
-Place Vcpu::interrupted(const Frame &words, std::uint64_t from, const Block *block)
+Place Vcpu::interrupted(const Frame &words, std::uint64_t from, const BasicBlock *block)
 {
 	const bool by_software =
 		block && block->kind == Branch::software_interrupt && !((block->address + block->last - from) & 0xfff);
@@ -265,7 +265,7 @@ void Vcpu::put_return(std::uint64_t from, std::uint64_t to)
 
 // --- the flow ---------------------------------------------------------------------------
 
-void Vcpu::enter(const Block &block)
+void Vcpu::enter(const BasicBlock &block)
 {
 	const unsigned n = side(block.level);
 	if (hot->gate[n] >> Hot::instruction_shift >= gates[n].due)
@@ -274,7 +274,7 @@ void Vcpu::enter(const Block &block)
 		follow(block);
 }
 
-void Vcpu::follow(const Block &block)
+void Vcpu::follow(const BasicBlock &block)
 {
 	const bool finished = hot->position & Hot::finished;
 	const auto read_pc = [this] {
@@ -321,7 +321,7 @@ void Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		faulting.reset();
 	}
 	const bool finished = hot->position & Hot::finished;
-	const Block *block = hot->block();
+	const BasicBlock *block = hot->block();
 	if (counts() || tracker.active()) {
 		const Frame words = frame();
 		const Cause why = cause(words, from);
@@ -344,7 +344,7 @@ void Vcpu::keep_block()
 	find_hot();
 	tracker.keep_block();
 	std::uint64_t &position = hot->position;
-	if (const Block *block = hot->block(); block && block != &kept) {
+	if (const BasicBlock *block = hot->block(); block && block != &kept) {
 		kept = *block;
 		position = reinterpret_cast<std::uint64_t>(&kept) | (position & Hot::finished);
 	}
@@ -393,7 +393,7 @@ void Vcpu::store_in_area(const Transfer &branch)
 	bts_truth.write(bts.statistics().dropped == before ? branch.from : branch.from ^ dropped, branch.to.pc);
 }
 
-void Vcpu::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
+void Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end)
 {
 	pt.straight(block, pc, end);
 }
@@ -440,7 +440,7 @@ void Vcpu::arrive(const Place &here)
  * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
  * carried out, and from one that faults.
  */
-void Vcpu::uncount(const Block &block, std::size_t from)
+void Vcpu::uncount(const BasicBlock &block, std::size_t from)
 {
 	const std::size_t size = block.sizes.size();
 	if (from >= size || !counts())
@@ -456,7 +456,7 @@ void Vcpu::uncount(const Block &block, std::size_t from)
 void Vcpu::uncount_fault(Cause cause, std::uint64_t from)
 {
 	const std::uint64_t position = hot->position;
-	const Block *block = hot->block();
+	const BasicBlock *block = hot->block();
 	if (!block)
 		return;
 	const std::uint64_t offset = (from - block->address) & 0xfff;

@@ -45,7 +45,7 @@ struct Hot {
 	std::uint64_t position;
 
 	static constexpr std::uint64_t finished = 1;
-	const Block *block() const { return reinterpret_cast<const Block *>(position & ~finished); }
+	const BasicBlock *block() const { return reinterpret_cast<const BasicBlock *>(position & ~finished); }
 	static constexpr unsigned instruction_shift = 24;
 	static constexpr std::uint64_t instruction = std::uint64_t{1} << instruction_shift;
 	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
@@ -81,7 +81,7 @@ struct Machine {
 
 /* An instruction that we carry out, in a block. */
 struct Site {
-	const Block *block = nullptr;
+	const BasicBlock *block = nullptr;
 	std::uint32_t index = 0;
 	std::uint32_t offset = 0;
 	std::uint32_t size = 0;
@@ -99,10 +99,10 @@ public:
 	Place state();
 
 	/* A block begins: one that counts, one that does not. */
-	void enter(const Block &block);
-	void follow(const Block &block);
+	void enter(const BasicBlock &block);
+	void follow(const BasicBlock &block);
 	/* A block of a program begins: for a log that neither the tracker nor the trace unit's filters have to do with. */
-	void log_block(const Block &block)
+	void log_block(const BasicBlock &block)
 	{
 		if (pt.is_on(block.level))
 			blocks.write(registers[Reg::rip], block.length);
@@ -143,11 +143,11 @@ private:
 	using Frame = std::array<std::uint64_t, 4>;
 	Frame frame();
 	static std::optional<unsigned> find_return(const Frame &frame, std::uint64_t address);
-	Place interrupted(const Frame &words, std::uint64_t from, const Block *block);
+	Place interrupted(const Frame &words, std::uint64_t from, const BasicBlock *block);
 	Cause cause(const Frame &words, std::uint64_t from);
 	void put_return(std::uint64_t from, std::uint64_t to);
-	void reach(const Block &block, std::uint64_t pc, std::uint64_t at) override { pt.reach(block, pc, at); }
-	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
+	void reach(const BasicBlock &block, std::uint64_t pc, std::uint64_t at) override { pt.reach(block, pc, at); }
+	void straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;
 	void address_space(std::uint64_t from) override;
@@ -184,7 +184,7 @@ private:
 	void deliver() { (apic.performance_interrupt() ? counted.pmi : counted.pmi_masked)++; }
 	/* Counting */
 	std::uint64_t total(x86::Event event, bool kernel) override;
-	void uncount(const Block &block, std::size_t from);
+	void uncount(const BasicBlock &block, std::size_t from);
 	void uncount_fault(Cause cause, std::uint64_t from);
 	void collect();
 	void pass_time();
@@ -278,7 +278,7 @@ private:
 	std::uint64_t allowance = 0; /* instructions of a level that may pass unseen */
 	std::atomic<unsigned> needed{no_instrumentation};
 
-	Block kept; /* the one it was in when all were freed */
+	BasicBlock kept; /* the one it was in when all were freed */
 
 	/* What has happened at the levels, kernel first; the gates hold what came later. */
 	struct Totals {
