@@ -107,10 +107,11 @@ public:
 	/*
 	 * The same for what is most of every program, and fast: a branch, or no branch, within a level, of which tell(transfer)
 	 * is all that the listener hears. False if it is something else, and nothing has been done. return_address() is where
-	 * the last call that has not returned wants to, or 0.
+	 * the last call that has not returned wants to, or 0. Always inline: this and what it calls is what tracing costs.
 	 */
 	template <class ReadPc, class Tell, class ReturnAddress>
-	bool step(const BasicBlock &block, bool finished, ReadPc read_pc, Tell tell, ReturnAddress return_address)
+	[[gnu::always_inline]] bool step(
+		const BasicBlock &block, bool finished, ReadPc read_pc, Tell tell, ReturnAddress return_address)
 	{
 		if (!current || current->level != block.level)
 			return false;
