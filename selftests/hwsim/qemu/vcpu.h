@@ -128,25 +128,26 @@ public:
 	}
 	void follow(const BasicBlock &block)
 	{
-		TraceUnit &unit = self().trace_unit();
 		const bool finished = counter.finished();
 		const auto read_pc = [this] {
 			return self().read_pc();
+		};
+		const auto return_address = [this] {
+			return self().trace_unit().return_address();
 		};
 		const auto tell = [this](const Transfer &transfer) __attribute__((always_inline)) {
 			self().truth_witness().plain_transfer(transfer);
 		};
 		counter.begin(block);
-		if (self().is_plain() &&
-			tracker.step(block, finished, read_pc, tell, [&unit] { return unit.return_address(); })) {
+		if (self().is_plain() && tracker.step(block, finished, read_pc, tell, return_address)) {
 			if (++unseen % TraceUnit::dozen)
 				return;
-			unit.arrive_by_the_dozen(tracker.here());
-			if (unit.enabled())
+			self().trace_unit().arrive_by_the_dozen(tracker.here());
+			if (self().trace_unit().enabled())
 				return;
 		} else {
 			tracker.enter(block, finished, read_pc);
-			if (unit.enabled() && counter.is_watched(0) && counter.is_watched(1))
+			if (self().trace_unit().enabled() && counter.is_watched(0) && counter.is_watched(1))
 				return;
 		}
 		watch(block.level);
