@@ -3,13 +3,13 @@
  * From a seed to a program.  The generator remembers what its operations would come to if all went well, so that most of
  * them are about something that is there; the rest are about anything.
  */
-#include <array>
 #include <bit>
 
 #include <linux/perf_event.h>
 
 #include "../../uapi/linux/auxpmu.h"
 
+#include "forecast.h"
 #include "program.h"
 
 namespace auxpmu::fuzz
@@ -49,7 +49,6 @@ public:
 		program.root = below(2);
 		program.paranoid = static_cast<int>(below(4)) - 1;
 		of_cpus = one_in(3);
-		actors[0] = true;
 		while (program.operations.size() < count) {
 			/* Who wants to get far does not begin anew each time. */
 			if (one_in(7))
@@ -89,41 +88,40 @@ private:
 	}
 	unsigned open_event()
 	{
-		return slot(nr_events, [this](unsigned n) { return events[n].open; });
+		return slot(nr_events, [this](unsigned n) { return known.events[n].open; });
 	}
 	unsigned open_aux()
 	{
-		return slot(nr_events, [this](unsigned n) { return events[n].open && is_aux(events[n].type); });
+		return slot(nr_events, [this](unsigned n) { return known.events[n].is_aux(); });
 	}
 	unsigned breakpoint()
 	{
-		return slot(nr_events, [this](unsigned n) { return events[n].open && breaks(n); });
+		return slot(nr_events, [this](unsigned n) { return known.events[n].breaks(); });
 	}
 	unsigned sampling()
 	{
-		return slot(nr_events, [this](unsigned n) { return events[n].open && events[n].samples; });
+		return slot(nr_events, [this](unsigned n) { return known.events[n].open && known.events[n].samples; });
 	}
 	/* One whose ring nobody has mapped yet: the second mapping says less than the first. */
 	unsigned unmapped_event()
 	{
-		return slot(nr_events, [this](unsigned n) { return events[n].open && !events[n].mapped; });
+		return slot(nr_events, [this](unsigned n) { return known.events[n].open && !known.events[n].mapped; });
 	}
 	unsigned made_group()
 	{
-		return slot(nr_groups, [this](unsigned n) { return groups[n]; });
+		return slot(nr_groups, [this](unsigned n) { return known.groups[n]; });
 	}
-	bool breaks(unsigned n) const { return events[n].type == static_cast<std::uint64_t>(Type::breakpoint); }
 	unsigned mapped()
 	{
-		return slot(nr_mappings, [this](unsigned n) { return mappings[n].data; });
+		return slot(nr_mappings, [this](unsigned n) { return known.mappings[n].data; });
 	}
 	unsigned alive()
 	{
-		return slot(nr_actors, [this](unsigned n) { return actors[n]; });
+		return slot(nr_actors, [this](unsigned n) { return known.actors[n]; });
 	}
 	unsigned gone()
 	{
-		return slot(nr_actors, [this](unsigned n) { return n && !actors[n]; });
+		return slot(nr_actors, [this](unsigned n) { return n && !known.actors[n]; });
 	}
 
 	Kind choose()
@@ -148,7 +146,7 @@ private:
 
 	void add(Operation operation)
 	{
-		remember(operation);
+		known.remember(operation);
 		program.operations.push_back(std::move(operation));
 	}
 	/* An event of a task that takes samples. */
@@ -171,11 +169,11 @@ private:
 	{
 		if (one_in(4))
 			return;
-		if (kind == Kind::modify && !breaks(breakpoint()))
+		if (kind == Kind::modify && !known.events[breakpoint()].breaks())
 			add(Kind::open, samples_of(Type::breakpoint));
-		if ((kind == Kind::refresh || kind == Kind::period) && !events[sampling()].samples)
+		if ((kind == Kind::refresh || kind == Kind::period) && !known.events[sampling()].samples)
 			add(Kind::open, samples_of(Type::task_clock));
-		if ((kind == Kind::group_enter || kind == Kind::group_remove) && !groups[made_group()])
+		if ((kind == Kind::group_enter || kind == Kind::group_remove) && !known.groups[made_group()])
 			add(Kind::group_make, {below(nr_groups)});
 	}
 	void add(Kind kind)
@@ -185,14 +183,14 @@ private:
 
 		/* Most is done where the descriptors are. */
 		if (one_in(3))
-			operation.actor = slot(nr_actors, [this](unsigned n) { return n && actors[n]; });
-		if (!actors[operation.actor])
+			operation.actor = slot(nr_actors, [this](unsigned n) { return n && known.actors[n]; });
+		if (!known.actors[operation.actor])
 			operation.actor = 0;
 		operation.arguments = arguments(kind);
 		operation.arguments.resize(grammar(kind).arguments.size());
 		if (kind == Kind::exec || kind == Kind::leave) {
-			operation.actor = slot(nr_actors, [this](unsigned n) { return n && actors[n]; });
-			if (!operation.actor || !actors[operation.actor])
+			operation.actor = slot(nr_actors, [this](unsigned n) { return n && known.actors[n]; });
+			if (!operation.actor || !known.actors[operation.actor])
 				return;
 		}
 		add(std::move(operation));
@@ -206,7 +204,7 @@ private:
 	std::uint64_t aux_type()
 	{
 		for (unsigned n = 0; n < nr_models; n++)
-			if (models[n] && one_in(3))
+			if (known.live[n] && one_in(3))
 				return 1 + n;
 		return 0;
 	}
@@ -342,14 +340,14 @@ private:
 		case Kind::dup:
 			return {open_event(), below(nr_events)};
 		case Kind::map_data:
-			return {slot(nr_mappings, [this](unsigned n) { return !mappings[n].data; }), unmapped_event(),
-				size(), one_in(4)};
+			return {slot(nr_mappings, [this](unsigned n) { return !known.mappings[n].data; }),
+				unmapped_event(), size(), one_in(4)};
 		case Kind::map_aux: {
 			const auto at = slot(nr_mappings, [this](unsigned n) {
-				return mappings[n].data && is_aux(events[mappings[n].event].type);
+				return known.mappings[n].data && is_aux(known.events[known.mappings[n].event].type);
 			});
 
-			return {at, one_in(20) ? open_event() : mappings[at].event, size(), one_in(4)};
+			return {at, one_in(20) ? open_event() : known.mappings[at].event, size(), one_in(4)};
 		}
 		case Kind::unmap:
 			return {mapped(), below(2)};
@@ -388,7 +386,7 @@ private:
 		case Kind::start:
 			return {gone(), one_in(6) ? 2 : below(2)};
 		case Kind::kill:
-			return {slot(nr_actors, [this](unsigned n) { return n && actors[n]; })};
+			return {slot(nr_actors, [this](unsigned n) { return n && known.actors[n]; })};
 		case Kind::unshare:
 			return {below(5)};
 		case Kind::work:
@@ -413,7 +411,7 @@ private:
 		case Kind::model_set:
 			return {below(nr_models), below(16), one_in(3) ? below(8192) : below(8) * 64};
 		case Kind::model_live:
-			return {slot(nr_models, [this](unsigned n) { return made[n]; }), !one_in(3)};
+			return {slot(nr_models, [this](unsigned n) { return known.made[n]; }), !one_in(3)};
 		case Kind::cpu:
 			return {below(2)};
 		case Kind::module:
@@ -423,56 +421,6 @@ private:
 			break;
 		}
 		return {};
-	}
-
-	/* Goes well, for all that is known here. */
-	void remember(const Operation &operation)
-	{
-		const auto &a = operation.arguments;
-
-		switch (operation.kind) {
-		case Kind::open:
-			events[a[arg::event]] = {
-				true, false, a[arg::period] && !(a[arg::flags] & bit(flag::inherit)), a[arg::type]};
-			break;
-		case Kind::close:
-			events[a[0]] = {};
-			break;
-		case Kind::map_data:
-			mappings[a[0]] = {true, static_cast<unsigned>(a[1])};
-			events[a[1]].mapped = true;
-			break;
-		case Kind::unmap:
-			if (!a[1])
-				mappings[a[0]].data = false;
-			break;
-		case Kind::start:
-			if (a[0])
-				actors[a[0]] = true;
-			break;
-		case Kind::kill:
-			if (a[0])
-				actors[a[0]] = false;
-			break;
-		case Kind::exec:
-		case Kind::leave:
-			actors[operation.actor] = false;
-			break;
-		case Kind::group_make:
-			groups[a[0]] = true;
-			break;
-		case Kind::group_remove:
-			groups[a[0]] = false;
-			break;
-		case Kind::model_make:
-			made[a[0]] = true;
-			break;
-		case Kind::model_live:
-			models[a[0]] = made[a[0]] && a[1];
-			break;
-		default:
-			break;
-		}
 	}
 
 	/* --- what takes several operations to get to --- */
@@ -602,13 +550,13 @@ private:
 	void clear()
 	{
 		for (std::uint64_t n = 0; n < nr_mappings; n++)
-			if (mappings[n].data) {
+			if (known.mappings[n].data) {
 				add(Kind::unmap, {n, one_in(2)});
 				add(Kind::unmap, {n, 1});
 				add(Kind::unmap, {n, 0});
 			}
 		for (std::uint64_t n = 0; n < nr_events; n++)
-			if (events[n].open && is_aux(events[n].type))
+			if (known.events[n].is_aux())
 				add(Kind::close, {n});
 	}
 
@@ -635,22 +583,10 @@ private:
 		}
 	}
 
-	struct KnownEvent {
-		bool open = false, mapped = false, samples = false;
-		std::uint64_t type = 0;
-	};
-	struct KnownMapping {
-		bool data = false;
-		unsigned event = 0;
-	};
 	Program program;
 	std::uint64_t state;
 	bool of_cpus = false;
-	std::array<KnownEvent, nr_events> events{};
-	std::array<KnownMapping, nr_mappings> mappings{};
-	std::array<bool, nr_actors> actors{};
-	std::array<bool, nr_models> made{}, models{};
-	std::array<bool, nr_groups> groups{};
+	Forecast known;
 };
 
 } // namespace

@@ -13,7 +13,7 @@
 #include <array>
 #include <cstdint>
 
-#include "block.h"
+#include "basic_block.h"
 
 namespace hwsim
 {
@@ -39,10 +39,10 @@ class FlowListener
 {
 public:
 	/* Instructions of "block", which began at "pc", have run up to but not including "end". */
-	virtual void straight(const Block &block, std::uint64_t pc, std::uint64_t end) = 0;
+	virtual void straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end) = 0;
 	virtual void transfer(const Transfer &transfer) = 0;
 	/* Likewise, but "at" is only about to run, and the block goes on: they are told again when it has been left. */
-	virtual void reach(const Block &, std::uint64_t, std::uint64_t) {}
+	virtual void reach(const BasicBlock &, std::uint64_t, std::uint64_t) {}
 	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
 	virtual void interrupt(const Place &from, const Place &to) = 0;
 	/* The instruction at "from", the last of the block before, wrote the root of the page tables. */
@@ -81,7 +81,7 @@ public:
 	 * program counter.
 	 */
 	template <class ReadPc>
-	void enter(const Block &block, bool finished, ReadPc read_pc)
+	void enter(const BasicBlock &block, bool finished, ReadPc read_pc)
 	{
 		counts.blocks++;
 		std::uint64_t pc;
@@ -107,10 +107,11 @@ public:
 	/*
 	 * The same for what is most of every program, and fast: a branch, or no branch, within a level, of which tell(transfer)
 	 * is all that the listener hears. False if it is something else, and nothing has been done. return_address() is where
-	 * the last call that has not returned wants to, or 0.
+	 * the last call that has not returned wants to, or 0. Always inline: this and what it calls is what tracing costs.
 	 */
 	template <class ReadPc, class Tell, class ReturnAddress>
-	bool step(const Block &block, bool finished, ReadPc read_pc, Tell tell, ReturnAddress return_address)
+	[[gnu::always_inline]] bool step(
+		const BasicBlock &block, bool finished, ReadPc read_pc, Tell tell, ReturnAddress return_address)
 	{
 		if (!current || current->level != block.level)
 			return false;
@@ -164,8 +165,11 @@ public:
 private:
 	static constexpr std::uint64_t page_mask = 0xfff;
 
-	static bool same_offset(std::uint64_t pc, const Block &block) { return !((pc ^ block.address) & page_mask); }
-	void begin(const Block &block, std::uint64_t pc)
+	static bool same_offset(std::uint64_t pc, const BasicBlock &block)
+	{
+		return !((pc ^ block.address) & page_mask);
+	}
+	void begin(const BasicBlock &block, std::uint64_t pc)
 	{
 		current = &block;
 		start = pc;
@@ -178,7 +182,7 @@ private:
 	}
 
 	/* The successor without reading the program counter, if it is certain. */
-	bool guess(const Block &block, bool finished, std::uint64_t &pc) const
+	bool guess(const BasicBlock &block, bool finished, std::uint64_t &pc) const
 	{
 		if (!is_branch(current->kind)) {
 			pc = end();
@@ -211,21 +215,21 @@ private:
 	 */
 	struct Seen {
 		std::uint64_t pc = 0;
-		const Block *block = nullptr;
+		const BasicBlock *block = nullptr;
 		std::uint64_t run = 0;
 	};
 	Seen &seen_at(std::uint64_t pc) { return seen[(pc >> 1) % seen.size()]; }
-	bool was_at(std::uint64_t pc, const Block &block)
+	bool was_at(std::uint64_t pc, const BasicBlock &block)
 	{
 		const Seen &at = seen_at(pc);
 		return at.pc == pc && at.block == &block && at.run == run;
 	}
-	void remember(std::uint64_t pc, const Block &block) { seen_at(pc) = {pc, &block, run}; }
+	void remember(std::uint64_t pc, const BasicBlock &block) { seen_at(pc) = {pc, &block, run}; }
 	bool inside(std::uint64_t pc) const { return pc - start < current->length; }
 
 	FlowListener &listener;
-	const Block *current = nullptr;
-	Block kept;
+	const BasicBlock *current = nullptr;
+	BasicBlock kept;
 	std::uint64_t start = 0;
 	std::uint64_t expected = 0; /* where the next block begins after an interrupt */
 	bool expecting = false;

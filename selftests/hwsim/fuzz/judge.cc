@@ -2,23 +2,16 @@
 #include "judge.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "../tools/image.h"
 #include "../tools/trace_walk.h"
+#include "text.h"
 
 namespace hwsim::fuzz
 {
 namespace
 {
-
-std::string text(const char *format, auto... values)
-{
-	char line[256];
-	std::snprintf(line, sizeof line, format, values...);
-	return line;
-}
 
 bool is_software_interrupt(const Executed &one)
 {

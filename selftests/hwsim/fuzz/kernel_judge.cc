@@ -2,24 +2,17 @@
 #include "kernel_judge.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "../tools/image.h"
 #include "../tools/trace_walk.h"
+#include "text.h"
 
 namespace hwsim::fuzz
 {
 namespace
 {
-
-std::string text(const char *format, auto... values)
-{
-	char line[256];
-	std::snprintf(line, sizeof line, format, values...);
-	return line;
-}
 
 // --- what was executed ------------------------------------------------------------------------
 

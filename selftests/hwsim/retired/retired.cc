@@ -19,7 +19,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../qemu/registers.h"
+#include "../qemu/memory.h"
+#include "../qemu/x86/registers.h"
 #include "retired.h"
 
 using namespace hwsim;
@@ -50,7 +51,7 @@ using Profiles = std::map<std::uint32_t, std::unordered_map<std::uint64_t, std::
 
 qemu_plugin_scoreboard *score;
 std::atomic<std::uint64_t> nmi_entry;
-thread_local CpuRegisters registers;
+thread_local X86Registers registers;
 thread_local CpuMemory memory;
 thread_local Profiles *profiles;
 

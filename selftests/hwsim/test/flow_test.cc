@@ -20,7 +20,7 @@ namespace
 class Recorder final : public FlowListener
 {
 public:
-	void straight(const Block &, std::uint64_t pc, std::uint64_t end) override { instructions += end - pc; }
+	void straight(const BasicBlock &, std::uint64_t pc, std::uint64_t end) override { instructions += end - pc; }
 	void transfer(const Transfer &t) override { say(t.taken ? "taken" : "through", t.from, t.to.pc); }
 	void interrupt(const Place &from, const Place &to) override { say("interrupt", from.pc, to.pc); }
 	void address_space(std::uint64_t from) override { say("cr3", from, 0); }
@@ -39,9 +39,9 @@ private:
 };
 
 /* A block of instructions of two bytes. */
-Block block(std::uint64_t address, unsigned instructions, Branch kind, std::int64_t displacement = 0)
+BasicBlock block(std::uint64_t address, unsigned instructions, Branch kind, std::int64_t displacement = 0)
 {
-	Block made;
+	BasicBlock made;
 	made.address = address;
 	made.length = 2 * instructions;
 	made.last = made.length - 2;
@@ -54,13 +54,13 @@ Block block(std::uint64_t address, unsigned instructions, Branch kind, std::int6
 struct Machine {
 	Recorder recorder;
 	FlowTracker tracker{recorder};
-	std::deque<Block> blocks; /* which the tracker does not copy */
+	std::deque<BasicBlock> blocks; /* which the tracker does not copy */
 
-	void enter(const Block &at, bool finished, std::uint64_t pc)
+	void enter(const BasicBlock &at, bool finished, std::uint64_t pc)
 	{
 		tracker.enter(blocks.emplace_back(at), finished, [pc] { return pc; });
 	}
-	void enter(const Block &at, bool finished = true) { enter(at, finished, at.address); }
+	void enter(const BasicBlock &at, bool finished = true) { enter(at, finished, at.address); }
 };
 
 using Said = std::vector<std::string>;
@@ -70,7 +70,8 @@ using Said = std::vector<std::string>;
 TEST_CASE("a conditional branch is judged by the block that follows")
 {
 	Machine machine;
-	const Block loop = block(0x1000, 4, Branch::conditional, -8), after = block(0x1008, 1, Branch::jump, 0x100);
+	const BasicBlock loop = block(0x1000, 4, Branch::conditional, -8),
+			 after = block(0x1008, 1, Branch::jump, 0x100);
 	machine.enter(loop);
 	machine.enter(loop);
 	machine.enter(after);
@@ -83,7 +84,7 @@ TEST_CASE("a conditional branch is judged by the block that follows")
 TEST_CASE("the program counter is read where the page offset cannot decide")
 {
 	Machine machine;
-	const Block branch = block(0x1000, 1, Branch::conditional, 0x1000);
+	const BasicBlock branch = block(0x1000, 1, Branch::conditional, 0x1000);
 	machine.enter(branch);
 	machine.enter(block(0x2002, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1000 2002"});
@@ -93,7 +94,7 @@ TEST_CASE("the program counter is read where the page offset cannot decide")
 TEST_CASE("one block serves several addresses")
 {
 	Machine machine;
-	const Block call = block(0x1000, 2, Branch::call, 0x1ffc), callee = block(0x3000, 1, Branch::ret);
+	const BasicBlock call = block(0x1000, 2, Branch::call, 0x1ffc), callee = block(0x3000, 1, Branch::ret);
 	machine.enter(call, true, 0x7f000);
 	machine.enter(callee, true, 0x81000);
 	machine.enter(block(0x1004, 1, Branch::none), true, 0x7f004);
@@ -114,7 +115,7 @@ TEST_CASE("a block that is left in the middle and entered again loses nothing")
 TEST_CASE("an interrupt at the head of a loop of one block comes after the branch")
 {
 	Machine machine;
-	const Block loop = block(0x1000, 2, Branch::conditional, -4);
+	const BasicBlock loop = block(0x1000, 2, Branch::conditional, -4);
 	machine.enter(loop);
 	machine.tracker.discontinuity({0x1000, 0, 1}, {0xf000, 0, 1}, true, Cause::interrupt);
 	machine.enter(block(0xf000, 1, Branch::far), true);
@@ -173,7 +174,7 @@ TEST_CASE("a software interrupt is a far transfer")
 TEST_CASE("an interrupt right behind a far transfer is of the level that was reached")
 {
 	struct Levels final : FlowListener {
-		void straight(const Block &, std::uint64_t, std::uint64_t) override {}
+		void straight(const BasicBlock &, std::uint64_t, std::uint64_t) override {}
 		void transfer(const Transfer &t) override { said.push_back({t.level, t.to.level}); }
 		void interrupt(const Place &from, const Place &to) override { said.push_back({from.level, to.level}); }
 		void address_space(std::uint64_t) override {}
@@ -182,7 +183,7 @@ TEST_CASE("an interrupt right behind a far transfer is of the level that was rea
 		std::vector<std::pair<unsigned, unsigned>> said;
 	} levels;
 	FlowTracker tracker(levels);
-	const Block sysret = block(0x1000, 1, Branch::far);
+	const BasicBlock sysret = block(0x1000, 1, Branch::far);
 	tracker.enter(sysret, true, [] { return 0x1000; });
 	tracker.discontinuity({0x400000, 3, 1}, {0xf000, 0, 1}, true, Cause::interrupt);
 	CHECK(levels.said == std::vector<std::pair<unsigned, unsigned>>{{0, 0}, {0, 3}, {3, 0}});
@@ -228,14 +229,14 @@ public:
 			blocks.push_back(block(at, 1 + below(5), kind));
 			at += blocks.back().length;
 		}
-		for (Block &one : blocks) {
+		for (BasicBlock &one : blocks) {
 			const std::uint64_t target = blocks[below(size)].address;
 			one.displacement = static_cast<std::int64_t>(target - one.address - one.length);
 			one.level = below(8) ? 3 : 0;
 		}
 		pc = first;
 	}
-	const Block &here() const { return blocks[index_of(pc)]; }
+	const BasicBlock &here() const { return blocks[index_of(pc)]; }
 	/* Where the block before had to return to, if it was to return. */
 	std::uint64_t return_address() const { return expected; }
 	unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
@@ -243,7 +244,7 @@ public:
 	/* Where the present block leads. */
 	void advance()
 	{
-		const Block &block = here();
+		const BasicBlock &block = here();
 		expected = calls.empty() ? 0 : calls.back();
 		const std::uint64_t end = pc + block.length,
 				    target = end + static_cast<std::uint64_t>(block.displacement);
@@ -305,7 +306,7 @@ private:
 	}
 
 	std::minstd_rand random;
-	std::vector<Block> blocks;
+	std::vector<BasicBlock> blocks;
 	std::vector<std::uint64_t> calls;
 	std::uint64_t expected = 0;
 };
@@ -318,7 +319,7 @@ TEST_CASE("the fast way tells what the slow way tells")
 		RandomProgram program(Catch::getSeed() + round);
 		bool finished = false;
 		for (unsigned n = 0; n < 2000; n++, blocks++) {
-			const Block &here = program.here();
+			const BasicBlock &here = program.here();
 			const auto read_pc = [&program, &reads] {
 				reads++;
 				return program.pc;

@@ -285,13 +285,13 @@ private:
 		machine.start(more);
 	}
 
-	const Block &block(Place where)
+	const BasicBlock &block(Place where)
 	{
 		static const Bytes nop = {0x90};
 		const auto found = code.find(where.pc);
 		const Bytes &bytes = found == code.end() ? nop : found->second;
 		const Instruction instruction = classify(bytes);
-		Block &made = blocks.emplace_back();
+		BasicBlock &made = blocks.emplace_back();
 		made.address = where.pc;
 		made.length = static_cast<std::uint32_t>(bytes.size());
 		made.kind = instruction.kind;
@@ -309,7 +309,7 @@ private:
 	/* Something tears the program away at "from". What does so may be an instruction, which is none of those listed then. */
 	void tear(std::uint64_t from, Place to)
 	{
-		const Block &there = block(user(from));
+		const BasicBlock &there = block(user(from));
 		if (there.kind == Branch::software_interrupt)
 			enter(user(from));
 		tracker.discontinuity(user(from), to, true, Cause::fault);
@@ -346,8 +346,8 @@ private:
 	bool uncompressed = false, interrupted = false;
 	Machine machine;
 	FlowTracker tracker{machine.unit};
-	std::deque<Block> blocks; /* which the tracker does not copy */
-	const Block *last = nullptr;
+	std::deque<BasicBlock> blocks; /* which the tracker does not copy */
+	const BasicBlock *last = nullptr;
 };
 
 /* Named as the specification updates of processors name what they do wrong: "skl014-call". This one has no errata. */

@@ -125,7 +125,7 @@ struct Machine final : Processor {
 	/* Instructions of two bytes each, none of them a branch. */
 	void run(Place from, unsigned instructions)
 	{
-		Block block;
+		BasicBlock block;
 		block.address = from.pc;
 		block.length = 2 * instructions;
 		block.level = from.level;

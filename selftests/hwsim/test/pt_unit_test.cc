@@ -86,7 +86,7 @@ TEST_CASE("a range filter is exact to the instruction, also inside a block")
 	m.write(msr::addr0_a, 0x401004);
 	m.write(msr::addr0_a + 1, 0x401007);
 	m.start(ctl::user | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
-	Block block;
+	BasicBlock block;
 	block.address = 0x401000;
 	block.length = 12;
 	block.level = 3;
@@ -106,7 +106,7 @@ TEST_CASE("what an instruction in the middle of a block does hangs on the ranges
 	m.write(msr::addr0_a, 0x401002);
 	m.write(msr::addr0_a + 1, 0x401005);
 	m.start(ctl::os | ctl::ptw_en | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
-	Block block;
+	BasicBlock block;
 	block.address = 0x401000;
 	block.length = 10;
 	block.mode = mode_64;

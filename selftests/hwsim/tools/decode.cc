@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/block_walk.h"
+#include "../base/basic_block_walk.h"
 #include "image.h"
 #include "trace_walk.h"
 
@@ -27,7 +27,7 @@ using namespace hwsim;
 class Decoder : public WalkListener
 {
 public:
-	Decoder(unsigned of, BlockWalk *executed) : cpu(of), blocks(executed) {}
+	Decoder(unsigned of, BasicBlockWalk *executed) : cpu(of), blocks(executed) {}
 
 	void run(Bytes &trace, pt_image *image)
 	{
@@ -70,7 +70,7 @@ private:
 	}
 
 	unsigned cpu;
-	BlockWalk *blocks;
+	BasicBlockWalk *blocks;
 	std::size_t instructions = 0, branches = 0;
 };
 
@@ -89,7 +89,7 @@ int run(const std::string &prefix, const std::vector<std::string> &code, const s
 			continue;
 		const auto executed =
 			log.empty() ? std::vector<hwsim::Step>{} : hwsim::read_truth(log + "." + std::to_string(cpu));
-		BlockWalk walk(executed);
+		BasicBlockWalk walk(executed);
 		Decoder decoder(cpu, log.empty() ? nullptr : &walk);
 		decoder.run(trace, image.get());
 		errors += decoder.errors;

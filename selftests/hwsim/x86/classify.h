@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "../base/block.h"
+#include "../base/basic_block.h"
 
 namespace hwsim::x86
 {

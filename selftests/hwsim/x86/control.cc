@@ -1,59 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "control.h"
 
-#include <algorithm>
-#include <cctype>
-
 namespace hwsim::x86
 {
-namespace
-{
 
-/* It becomes part of a file name. */
-bool harmless(std::string_view name)
+bool Control::set(std::string_view verb, std::string_view object)
 {
-	return std::ranges::all_of(
-		name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_'; });
-}
-
-} // namespace
-
-bool Control::command(std::string_view text)
-{
-	const auto blank = text.find(' ');
-	const std::string_view verb = text.substr(0, blank);
-	const std::string_view object = blank == text.npos ? "" : text.substr(blank + 1);
-	const std::lock_guard guard(lock);
-	if (verb == "fault") {
-		if (!now.faults.set(object))
-			return false;
-	} else if (verb == "lenient" || verb == "strict") {
-		if (!now.rules.set(object, verb == "strict"))
-			return false;
-	} else if (verb == "log" && harmless(object)) {
-		now.log = object;
-	} else if (verb == "lose") {
-		if (!now.loss.set(object))
-			return false;
-		now.losses++;
-	} else {
-		return false;
-	}
-	changes.fetch_add(1, std::memory_order_release);
-	return true;
-}
-
-void Control::reset()
-{
-	const std::lock_guard guard(lock);
-	now.resets++;
-	changes.fetch_add(1, std::memory_order_release);
+	if (verb == "fault")
+		return now.faults.set(object);
+	if (verb == "lenient" || verb == "strict")
+		return now.rules.set(object, verb == "strict");
+	return verb == "lose" && now.loss.set(object);
 }
 
 Settings Control::settings() const
 {
 	const std::lock_guard guard(lock);
-	return now;
+	Settings all = now;
+	static_cast<hwsim::Settings &>(all) = common;
+	return all;
 }
 
 } // namespace hwsim::x86

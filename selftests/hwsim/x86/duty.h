@@ -12,25 +12,6 @@
 namespace hwsim::x86
 {
 
-/* Instructions that pass while something is on. */
-class WhileOn
-{
-public:
-	/* From here on it is, or is not; so many instructions have passed. */
-	void set(bool now_on, std::uint64_t instructions)
-	{
-		passed = until(instructions);
-		since = instructions;
-		on = now_on;
-	}
-	bool is_on() const { return on; }
-	std::uint64_t until(std::uint64_t instructions) const { return passed + (on ? instructions - since : 0); }
-
-private:
-	std::uint64_t passed = 0, since = 0;
-	bool on = false;
-};
-
 /* Instructions of programs on the vCPU that asks, since the machine was switched on, modulo 2^32. */
 struct Duty {
 	std::uint32_t traced; /* while IA32_RTIT_CTL had programs traced, and neither Error nor Stopped was set */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "faults.h"
 
-#include "number.h"
+#include "../base/number.h"
 
 namespace hwsim::x86
 {

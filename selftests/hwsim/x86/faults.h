@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "../base/injector.h"
+
 namespace hwsim::x86
 {
 
@@ -21,6 +23,8 @@ struct Faults {
 	std::uint64_t slow_flush = 0;   /* this many bytes of trace gather before they go to memory */
 	std::uint64_t gp = 0;           /* writes of this MSR are general protection faults */
 	std::uint64_t in_use = 0;       /* TraceEn is set when the kernel boots */
+
+	InterruptFaults of_interrupts() const { return {lost_pmi, late_pmi, doubled_pmi, spurious_pmi}; }
 
 	/* "name:number"; false if there is no such fault or number. */
 	bool set(std::string_view text);

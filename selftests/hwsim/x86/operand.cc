@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "operand.h"
 
+#include <algorithm>
+
 namespace hwsim::x86
 {
 
@@ -50,6 +52,17 @@ std::optional<MemoryOperand> memory_operand(std::span<const std::uint8_t> instru
 	if (at > instruction.size())
 		return {};
 	return operand;
+}
+
+std::optional<MemoryOperand> memory_operand_at(GuestMemory &memory, std::uint64_t pc)
+{
+	/* The next page need not be there. */
+	std::uint8_t bytes[15];
+	const std::size_t in_page = std::min<std::uint64_t>(sizeof bytes, 0x1000 - (pc & 0xfff));
+	const bool whole = memory.read_linear(pc, bytes);
+	if (!whole && !memory.read_linear(pc, std::span(bytes).first(in_page)))
+		return {};
+	return memory_operand(std::span(bytes).first(whole ? sizeof bytes : in_page));
 }
 
 } // namespace hwsim::x86

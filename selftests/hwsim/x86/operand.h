@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "../base/memory.h"
+
 namespace hwsim::x86
 {
 
@@ -44,6 +46,8 @@ struct MemoryOperand {
  * for operand.
  */
 std::optional<MemoryOperand> memory_operand(std::span<const std::uint8_t> instruction);
+/* Of the instruction at this linear address. */
+std::optional<MemoryOperand> memory_operand_at(GuestMemory &memory, std::uint64_t pc);
 
 } // namespace hwsim::x86
 

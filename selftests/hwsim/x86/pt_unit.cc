@@ -94,20 +94,20 @@ bool PtUnit::watches(std::uint8_t level) const
 
 // --- the flow -----------------------------------------------------------------------------
 
-void PtUnit::straight(const Block &block, std::uint64_t pc, std::uint64_t end)
+void PtUnit::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end)
 {
 	walk(block, pc, end);
 	reached = 0;
 }
 
 /* WRMSR and PTWRITE are where they are, whatever the block began with. */
-void PtUnit::reach(const Block &block, std::uint64_t pc, std::uint64_t at)
+void PtUnit::reach(const BasicBlock &block, std::uint64_t pc, std::uint64_t at)
 {
 	walk(block, pc, at + 1);
 	reached = at;
 }
 
-void PtUnit::walk(const Block &block, std::uint64_t pc, std::uint64_t end)
+void PtUnit::walk(const BasicBlock &block, std::uint64_t pc, std::uint64_t end)
 {
 	if (!ranges || !triggered() || !context(block.level))
 		return;
@@ -123,7 +123,7 @@ void PtUnit::walk(const Block &block, std::uint64_t pc, std::uint64_t end)
 }
 
 /* An instruction that is reached from the one before it: ranges begin and end inside blocks, too. */
-void PtUnit::step(std::uint64_t from, std::uint64_t ip, const Block &block)
+void PtUnit::step(std::uint64_t from, std::uint64_t ip, const BasicBlock &block)
 {
 	if (!triggered())
 		return;

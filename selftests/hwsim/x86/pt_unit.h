@@ -113,8 +113,8 @@ public:
 	/* Where the program went when it left what is traced, if the trace says it; or 0. */
 	std::uint64_t left_for() const { return told_exit; }
 
-	void straight(const Block &block, std::uint64_t pc, std::uint64_t end) override;
-	void reach(const Block &block, std::uint64_t pc, std::uint64_t at) override;
+	void straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end) override;
+	void reach(const BasicBlock &block, std::uint64_t pc, std::uint64_t at) override;
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override;
 	void address_space(std::uint64_t from) override;
@@ -178,8 +178,8 @@ private:
 	void stop_tracing(std::uint64_t ip);
 	void leave_context();
 	std::uint8_t exec_mode(const Place &at);
-	void walk(const Block &block, std::uint64_t pc, std::uint64_t end);
-	void step(std::uint64_t from, std::uint64_t ip, const Block &block);
+	void walk(const BasicBlock &block, std::uint64_t pc, std::uint64_t end);
+	void step(std::uint64_t from, std::uint64_t ip, const BasicBlock &block);
 	void begin_packets(const Place &here);
 	void end_packets();
 	std::uint64_t bytes_made() const { return counts.bytes + stream.pending().size(); }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BlockWalk: are the instructions that a decoder found those of the blocks that the machine has executed? The log of blocks comes from
- * the emulator itself, one record as each begins; neither flow tracker nor trace unit has a part in it.
+ * BasicBlockWalk: are the instructions that a decoder found those of the basic blocks that the machine has executed? The log of blocks
+ * comes from the emulator itself, one record as each begins; neither flow tracker nor trace unit has a part in it.
  */
-#ifndef HWSIM_BASE_BLOCK_WALK_H
-#define HWSIM_BASE_BLOCK_WALK_H
+#ifndef HWSIM_BASE_BASIC_BLOCK_WALK_H
+#define HWSIM_BASE_BASIC_BLOCK_WALK_H
 
 #include <cstdint>
 #include <optional>
@@ -15,11 +15,11 @@
 namespace hwsim
 {
 
-class BlockWalk
+class BasicBlockWalk
 {
 public:
 	/* A record is where a block began and its length. */
-	explicit BlockWalk(std::span<const Step> executed) : blocks(executed) {}
+	explicit BasicBlockWalk(std::span<const Step> executed) : blocks(executed) {}
 
 	/*
 	 * The next instruction of the trace. False if the machine has not executed it at this place: it neither goes on in the
@@ -63,7 +63,7 @@ public:
 	/* Blocks of which the trace has nothing, at the end. */
 	std::size_t left() const
 	{
-		BlockWalk rest = *this;
+		BasicBlockWalk rest = *this;
 		if (left_at)
 			rest.abandon();
 		rest.drop_restarts(0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Numbers as commands and options have them: decimal, octal or hexadecimal, and nothing behind. */
-#ifndef HWSIM_X86_NUMBER_H
-#define HWSIM_X86_NUMBER_H
+#ifndef HWSIM_BASE_NUMBER_H
+#define HWSIM_BASE_NUMBER_H
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hwsim::x86
+namespace hwsim
 {
 
 inline std::optional<std::uint64_t> number(std::string_view text)
@@ -22,6 +22,6 @@ inline std::optional<std::uint64_t> number(std::string_view text)
 	return value;
 }
 
-} // namespace hwsim::x86
+} // namespace hwsim
 
 #endif

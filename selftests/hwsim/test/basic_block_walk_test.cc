@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../base/block_walk.h"
+#include "../base/basic_block_walk.h"
 
 using namespace hwsim;
 
@@ -11,9 +11,9 @@ namespace
 {
 
 /* Instructions of two bytes each, at these addresses. */
-BlockWalk walk(const std::vector<Step> &blocks, std::vector<std::uint64_t> instructions)
+BasicBlockWalk walk(const std::vector<Step> &blocks, std::vector<std::uint64_t> instructions)
 {
-	BlockWalk walk(blocks);
+	BasicBlockWalk walk(blocks);
 	for (const std::uint64_t ip : instructions)
 		walk.step(ip, 2);
 	return walk;
@@ -25,7 +25,7 @@ const std::vector<Step> blocks = {{0x1000, 4}, {0x2000, 6}, {0x1000, 4}};
 
 TEST_CASE("instructions of the executed blocks, each in its turn")
 {
-	const BlockWalk good = walk(blocks, {0x1000, 0x1002, 0x2000, 0x2002, 0x2004, 0x1000, 0x1002});
+	const BasicBlockWalk good = walk(blocks, {0x1000, 0x1002, 0x2000, 0x2002, 0x2004, 0x1000, 0x1002});
 	CHECK(good.differences == 0);
 	CHECK(good.left() == 0);
 	CHECK(good.instructions == 7);
@@ -67,27 +67,27 @@ TEST_CASE("a block that is left for another processor ends there, or has done no
 	/* At its first instruction. */
 	const std::vector<Step> faulted = {{0x1000, 4}, {0x2000, 4}, {0x3000, 2}};
 	for (const std::uint64_t back : {0x3000, 0x2000}) {
-		BlockWalk moved = walk(faulted, {0x1000, 0x1002});
+		BasicBlockWalk moved = walk(faulted, {0x1000, 0x1002});
 		moved.leave(0x2000);
 		moved.step(back, 2);
 		CHECK(moved.differences == 0);
 		CHECK(moved.left() == (back == 0x3000 ? 0 : 1));
 	}
 	const std::vector<Step> of_gone = {{0x1000, 4}, {0x2000, 4}};
-	BlockWalk gone = walk(of_gone, {0x1000, 0x1002});
+	BasicBlockWalk gone = walk(of_gone, {0x1000, 0x1002});
 	CHECK(gone.left() == 1);
 	gone.leave(0x2000);
 	CHECK(gone.left() == 0);
 	/* In its middle, the second time. */
 	const std::vector<Step> of_middle = {{0x1000, 8}, {0x1002, 6}, {0x3000, 2}};
-	BlockWalk middle = walk(of_middle, {0x1000, 0x1002});
+	BasicBlockWalk middle = walk(of_middle, {0x1000, 0x1002});
 	middle.leave(0x1004);
 	middle.step(0x3000, 2);
 	CHECK(middle.differences == 0);
 	CHECK(middle.left() == 0);
 	/* What was executed before that is missed all the same. */
 	const std::vector<Step> of_other = {{0x1000, 4}, {0x4000, 2}, {0x2000, 4}, {0x3000, 2}};
-	BlockWalk other = walk(of_other, {0x1000, 0x1002});
+	BasicBlockWalk other = walk(of_other, {0x1000, 0x1002});
 	other.leave(0x2000);
 	other.step(0x3000, 2);
 	CHECK(other.differences == 1);

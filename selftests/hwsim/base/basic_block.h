@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Block: what is known of a translated block before it runs: where its instructions are and how it can end. Made once at
- * translation by an architecture's classifier, read by the flow tracker at every execution, never changed in between.
+ * BasicBlock, "block" for short: what is known of a translated basic block before it runs: where its instructions are and how it
+ * can end. Made once at translation by an architecture's classifier, read by the flow tracker at every execution, never changed in
+ * between.
  */
-#ifndef HWSIM_BASE_BLOCK_H
-#define HWSIM_BASE_BLOCK_H
+#ifndef HWSIM_BASE_BASIC_BLOCK_H
+#define HWSIM_BASE_BASIC_BLOCK_H
 
 #include <cstdint>
 #include <vector>
@@ -32,7 +33,7 @@ constexpr bool is_branch(Branch kind)
 	return kind != Branch::none && kind != Branch::address_space;
 }
 
-struct Block {
+struct BasicBlock {
 	/* At translation; of another mapping of the same code only the page offset is right. */
 	std::uint64_t address = 0;
 	std::uint32_t length = 0;                       /* bytes */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * BasicBlockCounter: what a vCPU has executed, counted by basic blocks. Translated code does the work (InlineWords), this sums it up, takes
+ * back what of a block did not run, and says when the next block has to call. One per vCPU, called in that vCPU's thread only.
+ */
+#ifndef HWSIM_BASE_BASIC_BLOCK_COUNTER_H
+#define HWSIM_BASE_BASIC_BLOCK_COUNTER_H
+
+#include <algorithm>
+#include <cstdint>
+
+#include "basic_block.h"
+#include "flow.h"
+
+namespace hwsim
+{
+
+/* What inline code of translated blocks reads and writes; each vCPU has some. */
+struct InlineWords {
+	/*
+	 * For the kernel and for programs; a block calls us when the word of its level is "limit" or more. Levels that are
+	 * watched are there always. Where instructions are counted, each block adds its own, times "instruction", and 1 if it
+	 * ends in a branch; it calls us when so much has come together that somebody has to look.
+	 */
+	std::uint64_t gate[2];
+	/* The block that runs (or ran last), with "finished" set once its last instruction has begun; or 0. */
+	std::uint64_t position;
+
+	static constexpr std::uint64_t finished = 1;
+	static constexpr unsigned instruction_shift = 24;
+	static constexpr std::uint64_t instruction = std::uint64_t{1} << instruction_shift;
+	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
+	/* Branches start here, because some are taken back, and have room for those of so many instructions. */
+	static constexpr std::uint64_t no_branches = instruction / 2, most_instructions = instruction / 4;
+};
+
+/* Which of two words is a level's: the kernel's or that of programs. */
+constexpr unsigned side(std::uint8_t level)
+{
+	return level == 0 ? 0 : 1;
+}
+
+class BasicBlockCounter
+{
+public:
+	/* What has happened at a level; the gates hold what came later. */
+	struct Totals {
+		std::uint64_t instructions = 0, branches = 0, cycles = 0, wakeups = 0;
+	};
+
+	/* Where the words are, which may move. */
+	void attach(InlineWords *to) { words = to; }
+
+	/* The block that runs, or ran last; null if that is nothing to go by any more. */
+	const BasicBlock *block() const
+	{
+		return reinterpret_cast<const BasicBlock *>(words->position & ~InlineWords::finished);
+	}
+	/* Has its last instruction begun? */
+	bool finished() const { return words->position & InlineWords::finished; }
+	void begin(const BasicBlock &block) { words->position = reinterpret_cast<std::uint64_t>(&block); }
+	/* It was left for elsewhere. */
+	void leave() { words->position = 0; }
+	/* Keeps a copy of the block, because all blocks are about to be freed. */
+	void keep_block();
+
+	/* A block of this side has begun. Has so much come together that somebody has to look? */
+	bool is_due(unsigned side) const
+	{
+		return words->gate[side] >> InlineWords::instruction_shift >= gates[side].due;
+	}
+	/* Watched: all blocks of this side call. */
+	bool is_watched(unsigned side) const { return gates[side].watched; }
+	void watch(unsigned side, bool watched)
+	{
+		if (watched != gates[side].watched)
+			set_gate(side, watched);
+	}
+	/* So many instructions may pass before somebody has to look: half of it at each level, for both run. */
+	void allow(std::uint64_t instructions)
+	{
+		allowance = (std::min(instructions, InlineWords::most_instructions) + 1) / 2;
+		for (const unsigned n : {0u, 1u})
+			set_gate(n, gates[n].watched);
+	}
+
+	/*
+	 * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
+	 * carried out, and from one that faults.
+	 */
+	void uncount(const BasicBlock &block, std::size_t from);
+	/* What an interrupt or exception before "from" has kept from running. */
+	void uncount_fault(Cause cause, std::uint64_t from);
+
+	/* Brings the totals up to date; times are those of the clock that cycles are counted by. */
+	void collect(std::uint64_t now);
+	void pass_time(std::uint64_t now);
+	/* Out of a sleep in which no cycles pass. */
+	void wake_up(std::uint64_t now)
+	{
+		cycles_at = now;
+		totals[0].wakeups++;
+	}
+	/* As of the last of these. */
+	const Totals &kernel() const { return totals[0]; }
+	const Totals &user() const { return totals[1]; }
+	std::uint64_t instructions() const { return totals[0].instructions + totals[1].instructions; }
+	std::uint64_t taken_back() const { return uncounted; }
+
+private:
+	void set_gate(unsigned side, bool watched);
+
+	InlineWords *words = nullptr;
+	/* By side: the word when nothing has been counted since collect(), and the count that is due. */
+	struct Gate {
+		std::uint64_t base = 0, due = 0;
+		bool watched = false;
+	} gates[2];
+	std::uint64_t allowance = 0; /* instructions of a level that may pass unseen */
+	Totals totals[2];
+	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
+	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
+	std::uint64_t uncounted = 0;
+	BasicBlock kept; /* the one it was in when all were freed */
+};
+
+} // namespace hwsim
+
+#endif

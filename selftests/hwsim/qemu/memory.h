@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* CpuMemory: the guest's memory, through the plugin interface. Only usable inside a callback of a vCPU, whose address space it is. */
+#ifndef HWSIM_QEMU_MEMORY_H
+#define HWSIM_QEMU_MEMORY_H
+
+#include <cstdint>
+
+#include "../base/memory.h"
+#include "api.h"
+
+namespace hwsim::qemu
+{
+
+class CpuMemory final : public GuestMemory
+{
+public:
+	bool read(std::uint64_t address, std::span<std::uint8_t> to) override;
+	bool write(std::uint64_t address, std::span<const std::uint8_t> from) override;
+	bool read_linear(std::uint64_t address, std::span<std::uint8_t> to) override;
+	bool write_linear(std::uint64_t address, std::span<const std::uint8_t> from) override;
+
+private:
+	GByteArray *fill(std::span<const std::uint8_t> from);
+	GByteArray *empty();
+
+	GByteArray *bytes = nullptr;
+};
+
+} // namespace hwsim::qemu
+
+#endif
