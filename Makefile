@@ -23,6 +23,8 @@ export AUXPMU_CACHE MIRROR MIRROR_SECURITY
 export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
+# The directory of whoever typed it, with make -C, too.
+export VM_PWD := $(value PWD)
 
 # --- modules ------------------------------------------------------------------------
 
@@ -104,6 +106,12 @@ dist-hwsim: ## the virtual trace hardware as a tarball of its own
 demo: ## everything from nothing: lab, modules, a guest, a trace, verified
 	@$(VM)/demo
 
+pt: ## a shell with perf, gdb and cc at a virtual Intel PT, in the current directory; RUN='cmd' DRIVER=auxpmu_pt KERNEL=6.12 PROFILE= SMP= SHARE=dir LOGS=dir HW= FAULT=
+	@$(VM)/shell pt "$$VM_RUN"
+
+bts: ## the same at a virtual branch trace store; DRIVER=auxpmu_bts
+	@$(VM)/shell bts "$$VM_RUN"
+
 check: ## all tests, in the lab and on all kernels; KERNEL="6.12 7.2" TESTS=pattern DEBUG=1
 	@$(VM)/check $(KERNEL)
 
@@ -151,4 +159,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo check soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
+	demo pt bts check soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
