@@ -53,11 +53,11 @@ enum auxpmu_output { AUXPMU_SCATTER, AUXPMU_WINDOW, AUXPMU_COPY };
 
 /**
  * enum auxpmu_pages - what a unit needs of the buffer's pages
- * @AUXPMU_PAGES_LARGE: large blocks are used as such, single pages do
- * @AUXPMU_PAGES_ANY: single pages; large blocks are treated as single pages
- * @AUXPMU_PAGES_HALF: each half of the buffer is one physically contiguous block, or the buffer is
+ * @AUXPMU_PAGES_LARGE: large chunks are used as such, single pages do
+ * @AUXPMU_PAGES_ANY: single pages; large chunks are treated as single pages
+ * @AUXPMU_PAGES_HALF: each half of the buffer is one physically contiguous chunk, or the buffer is
  *	refused
- * @AUXPMU_PAGES_WHOLE: the buffer is one physically contiguous block, or the buffer is refused
+ * @AUXPMU_PAGES_WHOLE: the buffer is one physically contiguous chunk, or the buffer is refused
  */
 enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUXPMU_PAGES_WHOLE };
 
@@ -278,15 +278,15 @@ struct auxpmu_ops {
 
 /**
  * struct auxpmu_limits - what the hardware can do, whatever the event
- * @min_chunk: bytes of the smallest physically contiguous block it takes; a buffer that has smaller
+ * @min_chunk: bytes of the smallest physically contiguous chunk it takes; a buffer that has smaller
  *	ones is refused
- * @max_chunk: bytes of the largest block it takes; larger ones are used as several
+ * @max_chunk: bytes of the largest chunk it takes; larger ones are used as several
  * @min_buffer: bytes of the smallest buffer
  * @max_buffer: bytes of the largest
  * @granule: bytes of the regions of a unit that stops at region ends only
  * @no_overwrite: it cannot write round and round without being stopped: no flight recorder
  *
- * Sizes are powers of two, blocks and @granule at least a page; 0 means no limit.  In sysfs caps/
+ * Sizes are powers of two, chunks and @granule at least a page; 0 means no limit.  In sysfs caps/
  * user space sees granule, max_order (of max_chunk, and of what the machine has) and overwrite.
  */
 struct auxpmu_limits {

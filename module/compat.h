@@ -26,7 +26,7 @@
 #define AUXPMU_NS	"AUXPMU"
 #endif
 
-/* Without the capability (up to 6.9 or so) the core hands out large blocks to everybody. */
+/* Without the capability (up to 6.9 or so) the core hands out large chunks to everybody. */
 #ifndef PERF_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif

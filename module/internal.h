@@ -153,13 +153,13 @@ struct auxpmu {
 
 #define AUXPMU_GONE	INT_MIN
 
-/* The order of the largest block that the hardware takes and the allocator has. */
+/* The order of the largest chunk that the hardware takes and the allocator has. */
 static inline unsigned int auxpmu_largest_order(const struct auxpmu *pmu)
 {
-	u64 block = pmu->desc->limits.max_chunk;
+	u64 chunk = pmu->desc->limits.max_chunk;
 	unsigned int most = AUXPMU_LARGEST_ORDER;
 
-	return block ? min_t(unsigned int, ilog2(block) - PAGE_SHIFT, most) : most;
+	return chunk ? min_t(unsigned int, ilog2(chunk) - PAGE_SHIFT, most) : most;
 }
 
 /* One event or buffer more; false while the PMU is being made or taken away. */

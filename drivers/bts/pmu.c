@@ -74,12 +74,12 @@ static void bts_pmu_event_destroy(struct perf_event *event, struct auxpmu_event 
 		bts_nmi_first_put();
 }
 
-/* Small blocks keep less: two windows have to fit into one, wherever in the block it begins. */
+/* Small chunks keep less: two windows have to fit into one, wherever in the chunk it begins. */
 static void bts_pmu_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
 {
-	u32 block = PAGE_SIZE << buffer->chunks.order;
+	u32 chunk = PAGE_SIZE << buffer->chunks.order;
 
-	rules->spare = min_t(u32, SKID, rounddown(block / 2 - 2 * BTS_RECORD, BTS_RECORD));
+	rules->spare = min_t(u32, SKID, rounddown(chunk / 2 - 2 * BTS_RECORD, BTS_RECORD));
 }
 
 static const struct auxpmu_ops ops = {

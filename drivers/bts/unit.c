@@ -107,7 +107,7 @@ void bts_unit_leave_buffer(struct auxpmu_buffer *buffer)
 			smp_call_function_single(cpu, bts_unit_stay_off, NULL, 1);
 }
 
-/* The buffer is one block, which the unit writes round and round. */
+/* The buffer is one chunk, which the unit writes round and round. */
 static bool bts_unit_goes_round(const struct auxpmu_unit *unit)
 {
 	return unit->window.to == AUXPMU_NO_LIMIT;
@@ -129,7 +129,7 @@ static bool bts_unit_is_full(const struct debug_store *area)
 	return area->bts_index + BTS_RECORD > area->bts_absolute_maximum;
 }
 
-/* What of such a block holds whole records, but for the slot that is left over. */
+/* What of such a chunk holds whole records, but for the slot that is left over. */
 static u64 bts_unit_lap(const struct auxpmu_unit *unit)
 {
 	u64 length = auxpmu_chunk_nth(&unit->buffer->chunks, 0).length;

@@ -103,63 +103,63 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
-/* What the blocks of a buffer are asked of, the largest order the unit takes, the fault "mixed". */
+/* What the chunks of a buffer are asked of, the largest order the unit takes, the fault "mixed". */
 struct layout {
 	void **pages;
 	unsigned int cap;
 	bool mixed;
 };
 
-/* rb_alloc_aux() notes the order of a large block on its first page. */
-static unsigned int buffer_block_order(const struct layout *layout, u32 page)
+/* rb_alloc_aux() notes the order of a large chunk on its first page. */
+static unsigned int buffer_allocated_order(const struct layout *layout, u32 page)
 {
 	struct page *p = virt_to_page(layout->pages[page]);
 
 	return PagePrivate(p) ? page_private(p) : 0;
 }
 
-/* Pages in front of @page in a block of @order: its frame number tells where that begins. */
-static u32 buffer_before_in_block(const struct layout *layout, u32 page, unsigned int order)
+/* Pages in front of @page in a chunk of @order: its frame number tells where that begins. */
+static u32 buffer_before_in_chunk(const struct layout *layout, u32 page, unsigned int order)
 {
 	return page_to_pfn(virt_to_page(layout->pages[page])) & ((1u << order) - 1);
 }
 
-/* Does @page lie in a block of @order? */
-static bool buffer_in_block(const struct layout *layout, u32 page, unsigned int order)
+/* Does @page lie in a chunk of @order? */
+static bool buffer_in_chunk(const struct layout *layout, u32 page, unsigned int order)
 {
-	u32 before = buffer_before_in_block(layout, page, order);
+	u32 before = buffer_before_in_chunk(layout, page, order);
 
-	return before <= page && buffer_block_order(layout, page - before) == order &&
+	return before <= page && buffer_allocated_order(layout, page - before) == order &&
 	       layout->pages[page - before] + ((size_t)before << PAGE_SHIFT) == layout->pages[page];
 }
 
-/* The order of the piece at @page, if a block is a half, a quarter, and so on to single pages. */
+/* The order of the piece at @page, if a chunk is a half, a quarter, and so on to single pages. */
 static unsigned int buffer_mixed_order(const struct layout *layout, u32 page)
 {
 	unsigned int order;
 	u32 rest;
 
 	for (order = AUXPMU_LARGEST_ORDER; order; order--) {
-		if (!buffer_in_block(layout, page, order))
+		if (!buffer_in_chunk(layout, page, order))
 			continue;
-		rest = (1u << order) - buffer_before_in_block(layout, page, order);
+		rest = (1u << order) - buffer_before_in_chunk(layout, page, order);
 		return rest == 1 ? 0 : min_t(unsigned int, ilog2(rest) - 1, layout->cap);
 	}
 	return 0;
 }
 
-/* The order of the piece that begins at @page, when blocks above the cap count as several. */
+/* The order of the piece that begins at @page, when chunks above the cap count as several. */
 static unsigned int buffer_piece_order(const void *ctx, u32 page)
 {
 	const struct layout *layout = ctx;
-	unsigned int order = buffer_block_order(layout, page);
+	unsigned int order = buffer_allocated_order(layout, page);
 
 	if (layout->mixed)
 		return buffer_mixed_order(layout, page);
 	for (; order <= AUXPMU_LARGEST_ORDER; order++)
-		if (order >= layout->cap && buffer_in_block(layout, page, order))
+		if (order >= layout->cap && buffer_in_chunk(layout, page, order))
 			return layout->cap;
-	return min(buffer_block_order(layout, page), layout->cap);
+	return min(buffer_allocated_order(layout, page), layout->cap);
 }
 
 static unsigned int buffer_largest_order(const struct auxpmu_buffer *buffer, enum auxpmu_pages wish)
@@ -254,28 +254,28 @@ static int buffer_check_limits(const struct auxpmu *pmu, const struct auxpmu_buf
 	return 0;
 }
 
-static u64 buffer_block_wanted(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
+static u64 buffer_chunk_wanted(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
 {
-	u64 block = buffer->pmu->desc->limits.min_chunk;
+	u64 chunk = buffer->pmu->desc->limits.min_chunk;
 
 	if (needs->pages == AUXPMU_PAGES_WHOLE)
-		block = max(block, buffer->size);
+		chunk = max(chunk, buffer->size);
 	if (needs->pages == AUXPMU_PAGES_HALF)
-		block = max(block, buffer->size / 2);
-	return block;
+		chunk = max(chunk, buffer->size / 2);
+	return chunk;
 }
 
 /* Are the pages what @needs demands?  If not, say what was wanted, what was had, and what helps. */
 static int buffer_check_pages(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer,
 			      const struct auxpmu_needs *needs)
 {
-	u64 block = buffer_block_wanted(buffer, needs);
+	u64 chunk = buffer_chunk_wanted(buffer, needs);
 
 	if (buffer_pages_suit(buffer, needs))
 		return 0;
 	auxpmu_notice(pmu, "AUX buffer of %llu KiB refused: it has to be of chunks of %llu KiB (order %d), the allocator gave chunks down to order %u; use a smaller buffer, compact memory%s",
-		      buffer->size >> 10, block >> 10, get_order(block), buffer->chunks.order,
-		      block == buffer->size && !buffer->overwrite ?
+		      buffer->size >> 10, chunk >> 10, get_order(chunk), buffer->chunks.order,
+		      chunk == buffer->size && !buffer->overwrite ?
 		      ", or set aux_watermark to the size of the buffer" : "");
 	return -ENOMEM;
 }

@@ -34,7 +34,7 @@
 /* aux_pause: the same; until aux_resume. */
 #define AUXPMU_PAUSED		0x40u
 /* Hand over what there is and take a new window: an interrupt, or the window is used up. */
-#define AUXPMU_HANDOVER 0x80u
+#define AUXPMU_HANDOVER		0x80u
 
 /*
  * The phases that people speak of: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN
@@ -43,16 +43,16 @@
 
 /* What somebody may want. */
 enum auxpmu_request {
-	AUXPMU_REQ_START, /* start(): RUN, not STOPPED */
-	AUXPMU_REQ_PARK, /* stop(0): STOPPED, if RUN */
-	AUXPMU_REQ_CLOSE, /* stop(UPDATE), del(): not RUN, not STOPPED, not HANDOVER */
+	AUXPMU_REQ_START,	/* start(): RUN, not STOPPED */
+	AUXPMU_REQ_PARK,	/* stop(0): STOPPED, if RUN */
+	AUXPMU_REQ_CLOSE,	/* stop(UPDATE), del(): not RUN, not STOPPED, not HANDOVER */
 	/*
 	 * Interrupt: HANDOVER, if ARMED, or if OPEN and BUSY, for the owner may just be arming; else it
 	 * is spurious and changes nothing.
 	 */
 	AUXPMU_REQ_HANDOVER,
-	AUXPMU_REQ_PAUSE, /* PAUSED */
-	AUXPMU_REQ_RESUME, /* not PAUSED */
+	AUXPMU_REQ_PAUSE,	/* PAUSED */
+	AUXPMU_REQ_RESUME,	/* not PAUSED */
 	AUXPMU_NR_REQUESTS
 };
 
@@ -85,13 +85,13 @@ static inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 
 /* What the owner has to do next. */
 enum auxpmu_action {
-	AUXPMU_DO_NOTHING, /* the word is as wanted: clear BUSY */
-	AUXPMU_DO_BEGIN, /* open a transaction */
-	AUXPMU_DO_ARM, /* take a window of it and switch the hardware on */
-	AUXPMU_DO_DISARM, /* switch the hardware off and learn how far it got */
-	AUXPMU_DO_HANDOVER, /* end the transaction and begin the next */
-	AUXPMU_DO_END, /* end the transaction */
-	AUXPMU_DO_RESET, /* was full, is no longer wanted: leave FULL */
+	AUXPMU_DO_NOTHING,	/* the word is as wanted: clear BUSY */
+	AUXPMU_DO_BEGIN,	/* open a transaction */
+	AUXPMU_DO_ARM,		/* take a window of it and switch the hardware on */
+	AUXPMU_DO_DISARM,	/* switch the hardware off and learn how far it got */
+	AUXPMU_DO_HANDOVER,	/* end the transaction and begin the next */
+	AUXPMU_DO_END,		/* end the transaction */
+	AUXPMU_DO_RESET,	/* was full, is no longer wanted: leave FULL */
 };
 
 static inline bool auxpmu_state_inhibited(u32 word)
@@ -105,8 +105,7 @@ static inline enum auxpmu_action auxpmu_state_next(u32 word)
 
 	if (word & AUXPMU_ARMED)
 		return run && !auxpmu_state_inhibited(word) && !(word & AUXPMU_HANDOVER) ?
-			       AUXPMU_DO_NOTHING :
-			       AUXPMU_DO_DISARM;
+		       AUXPMU_DO_NOTHING : AUXPMU_DO_DISARM;
 	if (!run) {
 		if (word & AUXPMU_OPEN)
 			return AUXPMU_DO_END;
@@ -128,13 +127,13 @@ static inline enum auxpmu_action auxpmu_state_next(u32 word)
 /* How the action went. */
 enum auxpmu_result {
 	AUXPMU_OK,
-	AUXPMU_NO_SPACE, /* any but END: the buffer is full; the transaction is ended */
+	AUXPMU_NO_SPACE,	/* any but END: the buffer is full; the transaction is ended */
 	/*
 	 * ARM: the window is used up, another may be had: HANDOVER.  DISARM: the interrupt is due, and
 	 * may not have been heard: HANDOVER, if the unit stays off.
 	 */
 	AUXPMU_USED_UP,
-	AUXPMU_FAILED, /* any but END: not to be had; the transaction is ended */
+	AUXPMU_FAILED,		/* any but END: not to be had; the transaction is ended */
 };
 
 /*

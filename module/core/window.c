@@ -104,8 +104,8 @@ const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u
 			return "neither of atom and end_align is a multiple of the other";
 		if (rules->grid && !rules->contiguous)
 			return "grid takes contiguous";
-		if (rules->grid &&
-		    (rules->atom % rules->start_align || rules->atom % rules->end_align))
+		if (rules->grid && (rules->atom % rules->start_align ||
+				    rules->atom % rules->end_align))
 			return "with a grid, atom is not a multiple of start_align and end_align";
 	}
 	if (rules->early >= page || (rules->early && rules->spare))

@@ -282,8 +282,8 @@ static void synth_del(struct auxpmu_unit *unit)
 	hrtimer_try_to_cancel(&hw->timer);
 }
 
-/* Hardware that is told one address would write on into whatever lies behind the block. */
-static bool synth_in_one_block(const struct auxpmu_unit *unit)
+/* Hardware that is told one address would write on into whatever lies behind the chunk. */
+static bool synth_in_one_chunk(const struct auxpmu_unit *unit)
 {
 	const struct auxpmu_window *window = &unit->window;
 	u64 run;
@@ -300,13 +300,13 @@ static int synth_arm(struct auxpmu_unit *unit)
 	struct synth_unit *hw = unit->private;
 	u64 length = stream->record;
 
-	WARN_ON_ONCE(!synth_in_one_block(unit));
+	WARN_ON_ONCE(!synth_in_one_chunk(unit));
 	hw->position = synth_copies(unit) ? 0 : unit->window.from;
 	hw->lost = 0;
 	hw->late = synth_lateness(unit);
 	if (unit->starting) {
 		hw->halted = false;
-		/* A block like any other, but that the filters do not apply to it. */
+		/* A basic block like any other, but that the filters do not apply to it. */
 		synth_write_record(stream, synth_memory_at(hw, &length), AUXPMU_RECORD_START);
 		hw->position += stream->record;
 	}

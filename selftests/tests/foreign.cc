@@ -101,7 +101,7 @@ TEST_CASE("Children of a user who traced before a foreign came are born, and tra
 	CHECK(succeeded(user));
 }
 
-TEST_CASE("An event whose trace would go to a stranger's buffer writes nothing, and is counted", "[synth][foreign]")
+TEST_CASE("An event whose trace would go to a foreign PMU's buffer writes nothing, and is counted", "[synth][foreign]")
 {
 	need_synthetic();
 	Foreign::need();

@@ -80,10 +80,10 @@ enum auxpmu_synth_pattern {
 };
 
 enum auxpmu_synth_pages {
-	AUXPMU_SYNTH_PAGES_LARGE = 0,	/* large blocks if they can be had, else single pages */
-	AUXPMU_SYNTH_PAGES_ANY = 1,	/* no wish; large blocks are used as single pages */
-	AUXPMU_SYNTH_PAGES_HALF = 2,	/* each half of the buffer one block, or mmap fails */
-	AUXPMU_SYNTH_PAGES_WHOLE = 3,	/* the whole buffer one block, or mmap fails */
+	AUXPMU_SYNTH_PAGES_LARGE = 0,	/* large chunks if they can be had, else single pages */
+	AUXPMU_SYNTH_PAGES_ANY = 1,	/* no wish; large chunks are used as single pages */
+	AUXPMU_SYNTH_PAGES_HALF = 2,	/* each half of the buffer one chunk, or mmap fails */
+	AUXPMU_SYNTH_PAGES_WHOLE = 3,	/* the whole buffer one chunk, or mmap fails */
 };
 
 /*
