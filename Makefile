@@ -115,6 +115,9 @@ bts: ## the same at a virtual branch trace store; DRIVER=auxpmu_bts
 check: ## all tests, in the lab and on all kernels; KERNEL="6.12 7.2" TESTS=pattern DEBUG=1
 	@$(VM)/check $(KERNEL)
 
+quick: ## a few minutes of make check, of one kernel, and what that leaves out; KERNEL=
+	@$(VM)/check --quick $(KERNEL)
+
 soak: ## long runs in guests: KERNEL=
 	@$(VM)/check --only guest-soak $(KERNEL)
 
@@ -159,4 +162,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo pt bts check soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
+	demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
