@@ -53,25 +53,6 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 }
 #endif
 
-/* Registers of 64 bits were l up to 6.15, and are q. */
-#ifdef CONFIG_X86
-#include <asm/msr.h>
-#ifdef AUXPMU_HAS_CPUID_API
-#include <asm/cpuid/api.h>
-#endif
-#ifndef rdmsrq
-#define rdmsrq		rdmsrl
-#define rdmsrq_safe	rdmsrl_safe
-#define wrmsrq_safe	wrmsrl_safe
-#endif
-/* PMI in /proc/interrupts, which takes linux/hardirq.h.  Members of their own on older kernels. */
-#ifdef AUXPMU_HAS_IRQ_COUNTS
-#define auxpmu_count_perf_interrupt()	inc_irq_stat(APIC_PERF)
-#else
-#define auxpmu_count_perf_interrupt()	inc_irq_stat(apic_perf_irqs)
-#endif
-#endif
-
 /*
  * May the current user see what the kernel does?  Up to 6.1 the answer took a sysctl that is not
  * exported: there, the privileged only.

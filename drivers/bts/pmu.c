@@ -17,10 +17,10 @@
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
+#include "../intel/compat.h"
 #include "../intel/exclusion.h"
 #include "../intel/nmi.h"
 #include "auxpmu.h"
-#include "compat.h"
 #include "nmi.h"
 #include "unit.h"
 

@@ -14,8 +14,8 @@
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
+#include "../intel/compat.h"
 #include "caps.h"
-#include "compat.h"
 #include "leaf.h"
 
 /* A field of a register of a subleaf of CPUID leaf 14H. */

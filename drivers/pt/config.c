@@ -7,8 +7,8 @@
 
 #include <asm/msr-index.h>
 
+#include "../intel/compat.h"
 #include "caps.h"
-#include "compat.h"
 #include "config.h"
 
 /*

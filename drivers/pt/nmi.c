@@ -21,8 +21,8 @@
 
 #include <asm/nmi.h>
 
+#include "../intel/compat.h"
 #include "../intel/nmi.h"
-#include "compat.h"
 #include "nmi.h"
 #include "topa.h"
 #include "unit.h"

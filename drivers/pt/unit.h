@@ -14,9 +14,9 @@
 #include <asm/msr.h>
 #include <asm/perf_event.h>
 
+#include "../intel/compat.h"
 #include "auxpmu.h"
 #include "caps.h"
-#include "compat.h"
 #include "topa.h"
 
 /* Everything a unit has, as somebody else left it. */

@@ -11,8 +11,8 @@
 #include <asm/msr-index.h>
 #include <asm/ptrace.h>
 
+#include "../intel/compat.h"
 #include "auxpmu.h"
-#include "compat.h"
 #include "vmx.h"
 
 #define VMX_MISC_PT	BIT_ULL(14)
