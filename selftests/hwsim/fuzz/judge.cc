@@ -21,7 +21,12 @@ bool is_software_interrupt(const Executed &one)
 class PtJudge : public WalkListener
 {
 public:
-	PtJudge(std::vector<Executed> &steps, const Tell &to) : executed(steps), tell(to) {}
+	PtJudge(std::vector<Executed> &steps, bool tells_payloads, const Tell &to) : executed(steps), tell(to)
+	{
+		for (const Executed &one : executed)
+			if (tells_payloads && one.payload.size)
+				payloads.push_back(one.payload);
+	}
 
 	std::string judge(std::vector<std::uint8_t> &trace)
 	{
@@ -31,6 +36,8 @@ public:
 		if (wrong.empty() && at < executed.size())
 			wrong = text("the trace ends %zu instructions before the program, at %lx", executed.size() - at,
 				executed[at].ip);
+		if (wrong.empty() && told < payloads.size())
+			wrong = text("of %zu PTWRITEs %zu are told", payloads.size(), told);
 		return wrong;
 	}
 
@@ -64,6 +71,12 @@ private:
 		if (at < executed.size() && executed[at].ip == where && is_software_interrupt(executed[at]))
 			at++;
 	}
+	void payload(std::uint64_t value, unsigned size) override
+	{
+		if (wrong.empty() && (told == payloads.size() || payloads[told] != Payload(value, size)))
+			wrong = text("PTWRITE %zu, of %zu, is %lx (%u bytes)", told, payloads.size(), value, size);
+		told++;
+	}
 	void error(int status, std::uint64_t offset, std::uint64_t behind) override
 	{
 		if (wrong.empty())
@@ -91,6 +104,8 @@ private:
 	std::vector<Executed> &executed;
 	const Tell &tell;
 	std::size_t at = 0;
+	std::vector<Payload> payloads;
+	std::size_t told = 0; /* of them */
 	std::string wrong;
 };
 
@@ -111,9 +126,10 @@ bool enters_kernel(const Executed &one)
 
 } // namespace
 
-std::string judge_pt(std::vector<Executed> &executed, std::vector<std::uint8_t> trace, const Tell &tell)
+std::string judge_pt(
+	std::vector<Executed> &executed, std::vector<std::uint8_t> trace, bool tells_payloads, const Tell &tell)
 {
-	return PtJudge(executed, tell).judge(trace);
+	return PtJudge(executed, tells_payloads, tell).judge(trace);
 }
 
 std::string judge_bts(const std::vector<Executed> &executed, const std::vector<std::uint8_t> &trace, const Tell &tell)

@@ -21,9 +21,11 @@ using Tell = std::function<void(std::uint64_t from, std::uint64_t to)>;
 
 /*
  * libipt's walk along an Intel PT trace has to be over these instructions, one after the other, all of them; the bytes it reads are those
- * that the steps saw. Fills in their sizes. Empty, or what is wrong.
+ * that the steps saw. Fills in their sizes. Each payload of PTWRITE has to be there, in order,
+ * where they are told at all. Empty, or what is wrong.
  */
-std::string judge_pt(std::vector<Executed> &executed, std::vector<std::uint8_t> trace, const Tell &tell);
+std::string judge_pt(
+	std::vector<Executed> &executed, std::vector<std::uint8_t> trace, bool tells_payloads, const Tell &tell);
 
 /*
  * Records of branch trace store have to be of each branch between these instructions, whose sizes are known, in order. Those from the

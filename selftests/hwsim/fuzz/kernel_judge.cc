@@ -7,6 +7,7 @@
 
 #include "../tools/image.h"
 #include "../tools/trace_walk.h"
+#include "instruction.h"
 #include "text.h"
 
 namespace hwsim::fuzz
@@ -28,16 +29,6 @@ bool is_mov_to_cr3(const ring0_step &step)
 {
 	return is(step, 0x22) && (step.code[2] & 0x38) == 3 << 3;
 }
-/* Whether it is wide, if it is one. */
-std::optional<bool> is_ptwrite(const ring0_step &step)
-{
-	const bool wide = (step.code[1] & 0xf8) == 0x48;
-	const std::uint8_t *at = step.code + (wide ? 2 : 1);
-	if (step.code[0] != 0xf3 || at[0] != 0x0f || at[1] != 0xae || (at[2] & 0x38) != 4 << 3)
-		return {};
-	return wide;
-}
-
 struct Step : ring0_step {
 	/* It led to a handler: a fault, which has not executed it, or INT n. To a decoder either is a place where an interrupt comes. */
 	bool torn = false;
@@ -138,12 +129,6 @@ private:
 	bool stopped = false;
 };
 
-struct Payload {
-	std::uint64_t value;
-	unsigned size;
-	bool operator==(const Payload &) const = default;
-};
-
 /* What a decoder has to find, in this order. */
 struct Expected {
 	struct Item {
@@ -183,8 +168,8 @@ Expected expect(const std::vector<Step> &steps)
 		}
 		if (branches)
 			all.items.push_back({i, place});
-		if (const auto wide = is_ptwrite(step); wide && packets && enables.has(rtit::ptw_en))
-			all.payloads.push_back(*wide ? Payload{step.ax, 8} : Payload{step.ax & 0xffffffff, 4});
+		if (const auto one = PtwriteForm::of(step.code); one && packets && enables.has(rtit::ptw_en))
+			all.payloads.push_back({step.ax, one->wide ? 8u : 4u});
 		if (is_mov_to_cr3(step) && i + 1 < steps.size() && enables.context(steps[i + 1].cr3))
 			all.address_spaces.push_back(steps[i + 1].cr3);
 	}

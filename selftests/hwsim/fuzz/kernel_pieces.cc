@@ -158,21 +158,6 @@ void refused_while_off(Code &code, Random &random, Around &around)
 	}
 }
 
-void ptwrite(Code &code, Random &random)
-{
-	code.load(0, random.next());
-	switch (random.below(3)) {
-	case 0:
-		code.put({0xf3, 0x0f, 0xae, 0xe0});
-		break;
-	case 1:
-		code.put({0xf3, 0x48, 0x0f, 0xae, 0xe0});
-		break;
-	default: /* of what has been pushed */
-		code.put({0x50, 0xf3, 0x48, 0x0f, 0xae, 0x24, 0x24, 0x58});
-	}
-}
-
 } // namespace
 
 std::uint64_t write_control(Code &code, Random &random, const Around &around, bool first)
@@ -217,15 +202,6 @@ void address_spaces(Code &code, Random &random, Around &)
 		code.put({0x0f, 0x22, 0xd8});
 		for (unsigned j = random.between(1, 3); j; j--)
 			jcc(code, random);
-	}
-}
-
-void ptwrites(Code &code, Random &random, Around &around)
-{
-	for (unsigned i = random.between(1, 4); i; i--) {
-		if (around.unit.ptwrite)
-			ptwrite(code, random);
-		jcc(code, random);
 	}
 }
 

@@ -20,6 +20,7 @@
 #include <numeric>
 #include <optional>
 #include <sched.h>
+#include <set>
 #include <string>
 #include <sys/personality.h>
 #include <unistd.h>
@@ -102,13 +103,16 @@ public:
 
 	Program program(std::uint64_t seed, const Options &options) const override
 	{
-		return Program(seed, options.pieces, options.only);
+		return Program(seed, options.pieces, options.only, Ring::user, unit);
 	}
 	std::string judge(std::uint64_t seed, const Program &program, const std::vector<unsigned> &kept) override
 	{
 		std::vector<Executed> executed = run_stepped(program, kept);
 		count += executed.size();
-		std::string wrong = judge_pt(executed, run_traced(program, kept, *pt, attr_of_pt(seed)),
+		for (const Executed &one : executed)
+			payloads += one.payload.size > 0;
+		const perf_event_attr attr = attr_of_pt(seed);
+		std::string wrong = judge_pt(executed, run_traced(program, kept, *pt, attr), attr.config & rtit::ptw_en,
 			[this](std::uint64_t from, std::uint64_t to) { branches.write(from, to); });
 		if (!wrong.empty())
 			return "PT: " + wrong;
@@ -121,7 +125,7 @@ public:
 	std::string summary() const override
 	{
 		return "instructions " + std::to_string(count) + ", branches of PT " + std::to_string(branches.count) +
-		       ", of BTS " + std::to_string(records.count);
+		       ", of BTS " + std::to_string(records.count) + ", PTWRITEs " + std::to_string(payloads);
 	}
 
 private:
@@ -140,19 +144,26 @@ private:
 	perf_event_attr attr_of_pt(std::uint64_t seed) const
 	{
 		static constexpr struct {
-			const char *field, *cap;
-		} choices[] = {{"noretcomp", ""}, {"tsc", ""}, {"mtc", "mtc"}, {"cyc", "psb_cyc"}};
+			const char *field, *cap, *with;
+		} choices[] = {{"noretcomp", "", ""}, {"tsc", "", ""}, {"mtc", "mtc", ""}, {"cyc", "psb_cyc", ""},
+			{"ptw", "ptwrite", ""}, {"fup_on_ptw", "ptwrite", "ptw"}};
 		perf_event_attr attr = attr_of(*pt);
 		Random random(~seed);
-		for (const auto &[field, cap] : choices)
-			if (random.one_in(2) && pt->has_field(field) && (!*cap || pt->cap(cap) == "1"))
+		/* A field that says how another is told is refused without that. */
+		std::set<std::string> chosen = {""};
+		for (const auto &[field, cap, with] : choices)
+			if (random.one_in(2) && pt->has_field(field) && (!*cap || pt->cap(cap) == "1") &&
+				chosen.contains(with)) {
+				chosen.insert(field);
 				pt->set(attr, field, 1).value();
+			}
 		return attr;
 	}
 
+	const Rtit unit = Rtit::here();
 	std::optional<Pmu> pt, bts;
 	Branches branches, records;
-	std::size_t count = 0;
+	std::size_t count = 0, payloads = 0;
 };
 
 /* In ring 0, where they trace themselves. */
@@ -163,7 +174,7 @@ public:
 
 	Program program(std::uint64_t seed, const Options &options) const override
 	{
-		return Program(seed, options.pieces, options.only, unit);
+		return Program(seed, options.pieces, options.only, Ring::kernel, unit);
 	}
 	std::string judge(std::uint64_t, const Program &program, const std::vector<unsigned> &kept) override
 	{

@@ -407,7 +407,33 @@ void page_is_denied(Code &code, Random &random, Around &)
 	jcc(code, random);
 }
 
+// --- what the program says itself -------------------------------------------------------------------
+
+void ptwrite(Code &code, Random &random)
+{
+	code.load(0, random.next());
+	switch (random.below(3)) {
+	case 0:
+		code.put({0xf3, 0x0f, 0xae, 0xe0, 0x90});
+		break;
+	case 1:
+		code.put({0xf3, 0x48, 0x0f, 0xae, 0xe0, 0x90});
+		break;
+	default: /* of what has been pushed */
+		code.put({0x50, 0xf3, 0x48, 0x0f, 0xae, 0x24, 0x24, 0x58});
+	}
+}
+
 } // namespace
+
+void ptwrites(Code &code, Random &random, Around &around)
+{
+	for (unsigned i = random.between(1, 4); i; i--) {
+		if (around.unit.ptwrite)
+			ptwrite(code, random);
+		jcc(code, random);
+	}
+}
 
 const std::vector<Kind> &kinds(Ring ring)
 {
@@ -438,7 +464,7 @@ const std::vector<Kind> &kinds(Ring ring)
 		{"page-is-denied", page_is_denied, ring_3},
 		{"interrupts", interrupts, ring_0},
 		{"address-spaces", address_spaces, ring_0},
-		{"ptwrites", ptwrites, ring_0},
+		{"ptwrites", ptwrites, any_ring},
 		{"control", control, ring_0},
 		{"refused", refused, ring_0},
 	};

@@ -94,14 +94,9 @@ std::size_t in_file(std::uint64_t at)
 
 } // namespace
 
-Program::Program(std::uint64_t of, unsigned most, const std::string &only) : seed(of)
+Program::Program(std::uint64_t of, unsigned most, const std::string &only, Ring ring, const Rtit &unit) : seed(of)
 {
-	make(most, only);
-}
-
-Program::Program(std::uint64_t of, unsigned most, const std::string &only, const Rtit &unit) : seed(of)
-{
-	around.ring = Ring::kernel;
+	around.ring = ring;
 	around.unit = unit;
 	around.single_range = unit.single_range && seed % 2;
 	make(most, only);

@@ -97,7 +97,7 @@ struct Handler {
 /* What a piece may use. */
 struct Around {
 	Ring ring = Ring::user;
-	/* In ring 0: what the unit can do, and where output is to go. */
+	/* What the unit can do; and in ring 0, where output is to go. */
 	Rtit unit;
 	bool single_range = false;
 	/* In ring 0: vectors that a piece may raise, and WRMSRs that are refused, filled in by pieces. */
@@ -125,10 +125,11 @@ void nop(Code &code, unsigned bytes);
 void jcc(Code &code, Random &random);
 void push_flags(Code &code, Ring ring);
 
+/* PTWRITEs of RAX, if the unit has that; each with an instruction of one byte behind it. */
+void ptwrites(Code &code, Random &random, Around &around);
 /* Kinds that are in ring 0 alone (kernel_pieces.cc). */
 void interrupts(Code &code, Random &random, Around &around);
 void address_spaces(Code &code, Random &random, Around &around);
-void ptwrites(Code &code, Random &random, Around &around);
 void control(Code &code, Random &random, Around &around);
 void refused(Code &code, Random &random, Around &around);
 /*
@@ -153,9 +154,7 @@ class Program
 {
 public:
 	/* Of the pieces that the seed makes, those whose numbers are named. "only": a name of a kind that all have. */
-	Program(std::uint64_t seed, unsigned nr_pieces, const std::string &only = "");
-	/* The same in ring 0, for such a trace unit. */
-	Program(std::uint64_t seed, unsigned nr_pieces, const std::string &only, const Rtit &unit);
+	Program(std::uint64_t seed, unsigned nr_pieces, const std::string &only, Ring ring, const Rtit &unit);
 	unsigned nr_pieces() const { return static_cast<unsigned>(pieces.size()); }
 	/* The code of the program that has these pieces, as the file of it: file_pages pages. */
 	std::vector<std::uint8_t> image(const std::vector<unsigned> &kept) const;

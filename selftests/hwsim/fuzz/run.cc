@@ -88,15 +88,27 @@ bool repeats(const Executed &at)
 	return false;
 }
 
-Executed look(const Stepped &stepped)
+Executed look(const Stepped &stepped, std::uint64_t ip)
 {
 	Executed at;
-	at.ip = stepped.pc();
+	at.ip = ip;
 	const iovec local = {at.bytes.data(), at.bytes.size()};
 	const iovec remote = {reinterpret_cast<void *>(at.ip), at.bytes.size()};
 	at.available = static_cast<std::uint8_t>(
 		std::max<ssize_t>(process_vm_readv(stepped.pid(), &local, 1, &remote, 1, 0), 0));
 	return at;
+}
+
+/*
+ * The virtual hardware carries PTWRITE out in QEMU's place, which then takes it and the instruction behind it for one step. That one has a single
+ * byte, and the program stands behind it.
+ */
+bool has_no_step(const std::vector<Executed> &all, std::uint64_t ip)
+{
+	if (all.empty())
+		return false;
+	const auto one = PtwriteForm::of(all.back().bytes.data());
+	return one && ip == all.back().ip + one->size + 1;
 }
 
 /* Where it stands behind each instruction; what raised a signal, and is at it still, has not been executed. */
@@ -107,7 +119,11 @@ std::vector<Executed> steps(Stepped &stepped, const Program &program)
 	while (all.empty() || all.back().ip != program.last) {
 		if (all.size() > most_steps)
 			throw Stray("the program does not end");
-		Executed at = look(stepped);
+		Executed at = look(stepped, stepped.pc());
+		if (has_no_step(all, at.ip))
+			all.push_back(look(stepped, at.ip - 1));
+		if (const auto one = PtwriteForm::of(at.bytes.data()))
+			at.payload = {stepped.all_registers().rax, one->wide ? 8u : 4u};
 		const bool again = !all.empty() && all.back().ip == at.ip;
 		if (stepped.at_signal()) {
 			if (again)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../../lib/pmu.h"
+#include "instruction.h"
 #include "program.h"
 
 namespace hwsim::fuzz
@@ -31,6 +32,7 @@ struct Executed {
 	std::uint64_t led_from = 0;           /* where a signal interrupted the program, and led it here; or 0 */
 	std::uint8_t size = 0;                /* filled in by whoever knows: of the instruction */
 	bool branches = false;                /* whatever is behind it */
+	Payload payload{};                    /* of PTWRITE */
 };
 
 /* From the first instruction that is traced to the last, but for those that are not (Around). Repeated instructions are there once. */

@@ -63,17 +63,17 @@ void overflows(const Counter &counter)
 void freezes(const Counter &counter)
 {
 	constexpr std::uint64_t left = 100, long_run = 200'000, much = 2 * long_run / 10;
-	const Counter witness{counter.general && !counter.n ? 1u : 0u, true};
-	const std::uint64_t both = one_at(counter.bit()) | one_at(witness.bit());
+	const Counter beside{counter.general && !counter.n ? 1u : 0u, true};
+	const std::uint64_t both = one_at(counter.bit()) | one_at(beside.bit());
 	counter.program(true);
-	witness.program(false);
+	beside.program(false);
 	registers.write(debugctl, freeze_on_interrupt);
 	counter.end_in(left);
-	registers.write(witness.msr(), 0);
+	registers.write(beside.msr(), 0);
 	registers.write(control, both);
 	unsigned turns = long_run;
 	asm volatile("1:\tdec %0\n\tjnz 1b" : "+r"(turns));
-	const std::uint64_t then = registers[counter.msr()], seen = registers[witness.msr()];
+	const std::uint64_t then = registers[counter.msr()], seen = registers[beside.msr()];
 	const std::uint64_t enabled = registers[control], now = registers[status];
 	expect(seen < much && (counter.bit() > 32 || (seen >= left && then + left == seen)),
 		"counter %u freezes at %" PRIu64 ", another one has %" PRIu64, counter.bit(), then, seen);
@@ -87,11 +87,11 @@ void freezes(const Counter &counter)
 		expect(enabled == 0, "counter %u freezes, and %" PRIx64 " are enabled", counter.bit(), enabled);
 	}
 	run(many, machine.version >= 4 ? both : 0);
-	expect(registers[counter.msr()] == then && registers[witness.msr()] == seen, "counter %u goes on, frozen",
+	expect(registers[counter.msr()] == then && registers[beside.msr()] == seen, "counter %u goes on, frozen",
 		counter.bit());
 	registers.write(status_reset, now);
 	run(many, both);
-	expect(registers[counter.msr()] > then && registers[witness.msr()] > seen && !registers[status],
+	expect(registers[counter.msr()] > then && registers[beside.msr()] > seen && !registers[status],
 		"counter %u does not go on", counter.bit());
 	clear();
 }
