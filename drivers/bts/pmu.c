@@ -17,8 +17,8 @@
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
-#include "../intel/compat.h"
 #include "../intel/exclusion.h"
+#include "../intel/msr.h"
 #include "../intel/nmi.h"
 #include "auxpmu.h"
 #include "nmi.h"

@@ -10,7 +10,7 @@
 #include <asm/intel_ds.h>
 #include <asm/msr-index.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "unit.h"
 
 #define CREATE_TRACE_POINTS

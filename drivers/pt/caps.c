@@ -14,7 +14,7 @@
 #include <asm/cpufeature.h>
 #include <asm/processor.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "caps.h"
 #include "leaf.h"
 

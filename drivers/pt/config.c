@@ -7,7 +7,7 @@
 
 #include <asm/msr-index.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "caps.h"
 #include "config.h"
 

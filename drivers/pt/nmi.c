@@ -21,7 +21,7 @@
 
 #include <asm/nmi.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "../intel/nmi.h"
 #include "nmi.h"
 #include "topa.h"

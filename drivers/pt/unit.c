@@ -14,7 +14,7 @@
 #include <asm/perf_event.h>
 #include <asm/processor.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "topa.h"
 #include "unit.h"
 #include "vmx.h"

@@ -14,7 +14,7 @@
 #include <asm/msr.h>
 #include <asm/perf_event.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "auxpmu.h"
 #include "caps.h"
 #include "topa.h"

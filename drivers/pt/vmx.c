@@ -11,7 +11,7 @@
 #include <asm/msr-index.h>
 #include <asm/ptrace.h>
 
-#include "../intel/compat.h"
+#include "../intel/msr.h"
 #include "auxpmu.h"
 #include "vmx.h"
 

@@ -3,8 +3,8 @@
  * What differs between kernels in the registers and interrupts of x86; what any backend may need is
  * in module/compat.h.  The feature words are those of module/features.sh.
  */
-#ifndef AUXPMU_INTEL_COMPAT_H
-#define AUXPMU_INTEL_COMPAT_H
+#ifndef AUXPMU_INTEL_MSR_H
+#define AUXPMU_INTEL_MSR_H
 
 #include "compat.h"
 
@@ -25,4 +25,4 @@
 #define auxpmu_count_perf_interrupt()	inc_irq_stat(apic_perf_irqs)
 #endif
 
-#endif /* AUXPMU_INTEL_COMPAT_H */
+#endif /* AUXPMU_INTEL_MSR_H */
