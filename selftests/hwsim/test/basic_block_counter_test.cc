@@ -163,6 +163,8 @@ TEST_CASE("Cycles are shared out as instructions are, and none pass asleep", "[c
 	counted.counter.collect(400);
 	CHECK(counted.counter.kernel().cycles == 100);
 	CHECK(counted.counter.user().cycles == 300);
+	counted.counter.collect(400);
+	CHECK(counted.counter.kernel().cycles == 100);
 	counted.counter.wake_up(1000);
 	CHECK(counted.counter.kernel().wakeups == 1);
 	counted.counter.pass_time(1010);
