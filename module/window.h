@@ -4,7 +4,7 @@
  * interrupt.
  *
  * Pure arithmetic over fixed-width integers, compiled unchanged into the host's unit tests. Called
- * by session.c with interrupts off and in NMI; never loops over more than two chunks.
+ * by transaction.c with interrupts off and in NMI; never loops over more than two chunks.
  *
  * Positions are monotonic byte counts, as aux_head and aux_tail are: the offset in the buffer is
  * position modulo its size.

@@ -11,7 +11,7 @@
  * never lost.
  *
  * Pure C, compiled unchanged into the host's unit tests, which enumerate every interleaving;
- * session.c does the atomics and the actions.
+ * session.c does the atomics, and has the actions done.
  */
 #ifndef AUXPMU_STATE_H
 #define AUXPMU_STATE_H
