@@ -246,8 +246,8 @@ struct auxpmu_span {
  *	pieces of @position's bytes in all. Returns how many pieces. Must never name a byte the unit
  *	did not write since it was armed: that would be somebody else's trace.
  * @irq_pending: did the unit pass unit->window.irq already?  Called right after arm.  Optional.
- * @invalidate: the machine was suspended, so the unit may hold nothing of what it was told. On its CPU,
- *	IRQs off, disarmed; if it was at work, arm follows. Optional.
+ * @invalidate: the machine was suspended, so the unit may hold nothing of what it was told.
+ *	On its CPU, IRQs off, disarmed; if it was at work, arm follows. Optional.
  * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Zeros when missing.
  *
@@ -317,19 +317,21 @@ ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, c
 
 /**
  * struct auxpmu_claim - units that somebody else may be using: how they become ours
- * @intree: name of the kernel's own PMU of these units.  While they are ours it is held, by an event
- *	on every CPU that is never switched on; where there is none of that name nothing is held
+ * @intree: name of the kernel's own PMU of these units.  While they are ours it is held, by
+ *	an event on every CPU that is never switched on; where there is none of that name nothing
+ *	is held
  * @handlers: PMUs of the kernel's, NULL at the end, one of which must be there, for its interrupt
  *	handler serves ours, too.  Where there is no @intree a counter of cycles keeps it at work
  * @excludes: name of the kernel's PMU of those units that this processor does not have at work
  *	beside ours, NULL if there are none.  The kernel counts who has which; where there is no
  *	@intree to be counted by, an event of this one is held, which keeps out what both exclude
- * @begin: before any unit is acquired: make interrupt handlers known.  @intree: it is there, and held.
- *	May sleep. 0 or an errno.
+ * @begin: before any unit is acquired: make interrupt handlers known.  @intree: it is there,
+ *	and held. May sleep. 0 or an errno.
  * @end: undo it.  May sleep.
- * @acquire: make this CPU's unit ours, and note what others left in it. On it, IRQs off. 0; or an
- *	errno, and in *@why, unless it has no unit at all, a few words (static storage).
- * @release: the reverse: this CPU's unit is disarmed, and gets what @acquire noted. On it, IRQs off.
+ * @acquire: make this CPU's unit ours, and note what others left in it. On it, IRQs off. 0;
+ *	or an errno, and in *@why, unless it has no unit at all, a few words (static storage).
+ * @release: the reverse: this CPU's unit is disarmed, and gets what @acquire noted. On it,
+ *	IRQs off.
  * @shutdown: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it,
  *	IRQs off, or in NMI; a session may be at work.
  * @crash: name of a function of the kernel's that each CPU calls, in NMI but for the one that

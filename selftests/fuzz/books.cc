@@ -59,7 +59,7 @@ std::string module_users()
 {
 	std::string all;
 
-	for (const char *name : {"auxpmu", "auxpmu_pt", "auxpmu_bts"})
+	for (const char *name : {"auxpmu", "auxpmu_synth", "auxpmu_pt", "auxpmu_bts"})
 		if (auto users = read_small_file(std::format("/sys/module/{}/refcnt", name)))
 			all += (all.empty() ? "" : " and ") + *users;
 	return all;

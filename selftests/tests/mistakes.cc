@@ -123,7 +123,11 @@ TEST_CASE("Areas of one page and of two are used to the full, whatever the unit"
 TEST_CASE("An event that is opened and mapped, but never comes to a CPU, leaves nothing", "[synth][mistakes]")
 {
 	need_synthetic();
-	auto users = read_small_file("/sys/module/auxpmu/refcnt");
+	const auto users_now = [] {
+		return read_small_file("/sys/module/auxpmu/refcnt").value_or("none") + " and " +
+		       read_small_file("/sys/module/auxpmu_synth/refcnt").value_or("none");
+	};
+	const auto users = users_now();
 	pid_t sleeper = spawn([] {
 		::pause();
 		return true;
@@ -145,7 +149,7 @@ TEST_CASE("An event that is opened and mapped, but never comes to a CPU, leaves 
 	CHECK_FALSE(succeeded(sleeper));
 	wait_until("the buffers to be freed", [] { return buffers().empty(); });
 	wait_until("the module's users to be those of before",
-		[&] { return read_small_file("/sys/module/auxpmu/refcnt") == users; });
+		[&] { return users_now() == users; });
 }
 
 TEST_CASE("A start that fails for another reason is not taken for a full buffer after one", "[synth][mistakes]")

@@ -590,7 +590,8 @@ TEST_CASE("an interrupt hands over what there is and takes a new window; a used 
 	call(world, AUXPMU_REQ_START);
 	CHECK(call(world, AUXPMU_REQ_HANDOVER) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_HANDOVER, AUXPMU_DO_ARM});
 	call(world, AUXPMU_REQ_PARK);
-	CHECK(call(world, AUXPMU_REQ_START, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_ARM, AUXPMU_DO_HANDOVER, AUXPMU_DO_ARM});
+	CHECK(call(world, AUXPMU_REQ_START, {AUXPMU_USED_UP}) ==
+		Actions{AUXPMU_DO_ARM, AUXPMU_DO_HANDOVER, AUXPMU_DO_ARM});
 	CHECK(world.hardware);
 }
 
@@ -673,8 +674,8 @@ TEST_CASE("the end of an action keeps every wish and the owner, whatever came in
 	const std::vector<std::pair<enum auxpmu_action, enum auxpmu_result>> ends = {{AUXPMU_DO_BEGIN, AUXPMU_OK},
 		{AUXPMU_DO_BEGIN, AUXPMU_NO_SPACE}, {AUXPMU_DO_ARM, AUXPMU_OK}, {AUXPMU_DO_ARM, AUXPMU_NO_SPACE},
 		{AUXPMU_DO_ARM, AUXPMU_USED_UP}, {AUXPMU_DO_DISARM, AUXPMU_OK}, {AUXPMU_DO_DISARM, AUXPMU_NO_SPACE},
-		{AUXPMU_DO_DISARM, AUXPMU_USED_UP}, {AUXPMU_DO_HANDOVER, AUXPMU_OK}, {AUXPMU_DO_HANDOVER, AUXPMU_NO_SPACE},
-		{AUXPMU_DO_END, AUXPMU_OK}, {AUXPMU_DO_RESET, AUXPMU_OK}};
+		{AUXPMU_DO_DISARM, AUXPMU_USED_UP}, {AUXPMU_DO_HANDOVER, AUXPMU_OK},
+		{AUXPMU_DO_HANDOVER, AUXPMU_NO_SPACE}, {AUXPMU_DO_END, AUXPMU_OK}, {AUXPMU_DO_RESET, AUXPMU_OK}};
 	for (u32 word = 0; word < 256; ++word)
 		for (const auto &[action, result] : ends) {
 			CAPTURE(word, name(action), result);
