@@ -23,7 +23,6 @@
 #define AUXPMU_SOFTWARE_H
 
 #include <linux/atomic.h>
-#include <linux/jump_label.h>
 
 #include "auxpmu.h"
 
@@ -66,17 +65,11 @@ void auxpmu_unit_release(struct auxpmu_unit *unit);
 
 /*
  * Faults on request: each branch that handles a failure can be made to be taken, by debugfs
- * PMU/faults/NAME: how many times more.  They cost a no-op until one is first asked for.
+ * PMU/faults/NAME: how many times more.
  */
-DECLARE_STATIC_KEY_FALSE(auxpmu_faults);
-
-bool __auxpmu_fault(atomic_t *left);
 
 /* Shall the fault that is counted in @left happen now?  Any context. */
-static inline bool auxpmu_fault(atomic_t *left)
-{
-	return static_branch_unlikely(&auxpmu_faults) && __auxpmu_fault(left);
-}
+bool auxpmu_fault(atomic_t *left);
 
 /* Show @left, which lives as long as @pmu, as faults/@name, static storage.  May sleep. */
 void auxpmu_fault_add(struct auxpmu *pmu, const char *name, atomic_t *left);

@@ -23,8 +23,8 @@
  *	to a page; ignored with @granule
  * @atom: it writes this many bytes at once or nothing: a record, say; 1 when it does not matter.
  *	One of @atom and @end_align is a multiple of the other. Window and interrupt hold a whole
- *	number of atoms, counted from where the window starts; with @granule @atom has to be a power of two
- *	not above a page, so that every region holds whole atoms
+ *	number of atoms, counted from where the window starts; with @granule @atom has to be a power
+ *	of two not above a page, so that every region holds whole atoms
  * @spare: it may write this many bytes behind its limit before it stops; they are kept free, in the
  *	same chunk when
  *	@contiguous

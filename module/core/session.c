@@ -3,8 +3,8 @@
  * The session: one perf AUX transaction after another on one CPU, between start() and stop().
  *
  * Called by pmu.c (start, stop), by the backend's interrupt and by units made of software, always
- * with IRQs off on the unit's CPU, NMI included. state.h decides what is done next; this file has it
- * done, by transaction.c and drain.c. Never sleeps, allocates or takes a lock.
+ * with IRQs off on the unit's CPU, NMI included. state.h decides what is done next; this file has
+ * it done, by transaction.c and drain.c. Never sleeps, allocates or takes a lock.
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>

@@ -47,8 +47,8 @@ enum auxpmu_request {
 	AUXPMU_REQ_PARK,	/* stop(0): STOPPED, if RUN */
 	AUXPMU_REQ_CLOSE,	/* stop(UPDATE), del(): not RUN, not STOPPED, not HANDOVER */
 	/*
-	 * Interrupt: HANDOVER, if ARMED, or if OPEN and BUSY, for the owner may just be arming; else it
-	 * is spurious and changes nothing.
+	 * Interrupt: HANDOVER, if ARMED, or if OPEN and BUSY, for the owner may just be arming;
+	 * else it is spurious and changes nothing.
 	 */
 	AUXPMU_REQ_HANDOVER,
 	AUXPMU_REQ_PAUSE,	/* PAUSED */
@@ -129,8 +129,8 @@ enum auxpmu_result {
 	AUXPMU_OK,
 	AUXPMU_NO_SPACE,	/* any but END: the buffer is full; the transaction is ended */
 	/*
-	 * ARM: the window is used up, another may be had: HANDOVER.  DISARM: the interrupt is due, and
-	 * may not have been heard: HANDOVER, if the unit stays off.
+	 * ARM: the window is used up, another may be had: HANDOVER.  DISARM: the interrupt is due,
+	 * and may not have been heard: HANDOVER, if the unit stays off.
 	 */
 	AUXPMU_USED_UP,
 	AUXPMU_FAILED,		/* any but END: not to be had; the transaction is ended */

@@ -4,8 +4,8 @@
  * windows in it.
  *
  * Owns the perf_output_handle, the position and the flags. Called by the owner of the session
- * (session.c, drain.c), IRQs off on the unit's CPU, NMI included. Never sleeps, allocates or takes a
- * lock.
+ * (session.c, drain.c), IRQs off on the unit's CPU, NMI included. Never sleeps, allocates or takes
+ * a lock.
  */
 #include <linux/atomic.h>
 #include <linux/minmax.h>

@@ -9,7 +9,6 @@
 #include "inject/fault.h"
 
 DEFINE_STATIC_KEY_FALSE(auxpmu_faults);
-EXPORT_SYMBOL_NS_GPL(auxpmu_faults, AUXPMU_NS);
 
 static const char *const names[CORE_FAULTS] = {
 	[CORE_FAULT_SETUP] = "setup",
@@ -23,11 +22,11 @@ static const char *const names[CORE_FAULTS] = {
 	[CORE_FAULT_SHORT_SAMPLE] = "short_sample",
 };
 
-bool __auxpmu_fault(atomic_t *left)
+bool auxpmu_fault(atomic_t *left)
 {
-	return atomic_dec_if_positive(left) >= 0;
+	return static_branch_unlikely(&auxpmu_faults) && atomic_dec_if_positive(left) >= 0;
 }
-EXPORT_SYMBOL_NS_GPL(__auxpmu_fault, AUXPMU_NS);
+EXPORT_SYMBOL_NS_GPL(auxpmu_fault, AUXPMU_NS);
 
 static int fault_left_get(void *left, u64 *value)
 {

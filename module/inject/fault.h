@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Faults of the framework's own, see software.h.  Shared by the framework's own files only. */
+/*
+ * Faults of the framework's own, see software.h: they cost a no-op until one is first asked for.
+ * Shared by the framework's own files only.
+ */
 #ifndef AUXPMU_FAULT_H
 #define AUXPMU_FAULT_H
+
+#include <linux/jump_label.h>
 
 #include "internal.h"
 #include "software.h"
 
+DECLARE_STATIC_KEY_FALSE(auxpmu_faults);
+
 /* Shall this go wrong now?  Any context. */
 static inline bool core_fault(struct auxpmu *pmu, enum core_fault fault)
 {
-	return auxpmu_fault(&pmu->faults[fault]);
+	return static_branch_unlikely(&auxpmu_faults) && auxpmu_fault(&pmu->faults[fault]);
 }
 
 /* With the PMU's folder in debugfs.  May sleep. */

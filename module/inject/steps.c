@@ -113,6 +113,7 @@ int auxpmu_step_attach(struct auxpmu *pmu, const char *step,
 	mutex_unlock(&steps_lock);
 	return ret;
 }
+EXPORT_SYMBOL_NS_GPL(auxpmu_step_attach, AUXPMU_NS);
 
 void auxpmu_steps_detach(void)
 {
@@ -127,6 +128,7 @@ void auxpmu_steps_detach(void)
 	attached = 0;
 	mutex_unlock(&steps_lock);
 }
+EXPORT_SYMBOL_NS_GPL(auxpmu_steps_detach, AUXPMU_NS);
 
 #else
 
@@ -135,11 +137,11 @@ int auxpmu_step_attach(struct auxpmu *pmu, const char *step,
 {
 	return -EOPNOTSUPP;
 }
+EXPORT_SYMBOL_NS_GPL(auxpmu_step_attach, AUXPMU_NS);
 
 void auxpmu_steps_detach(void)
 {
 }
+EXPORT_SYMBOL_NS_GPL(auxpmu_steps_detach, AUXPMU_NS);
 
 #endif
-EXPORT_SYMBOL_NS_GPL(auxpmu_step_attach, AUXPMU_NS);
-EXPORT_SYMBOL_NS_GPL(auxpmu_steps_detach, AUXPMU_NS);

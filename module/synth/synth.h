@@ -64,7 +64,7 @@ struct synth_persona {
 
 const struct synth_persona *synth_persona_find(const char *name);
 
-/* What can be made to go wrong with a unit of ours, beside what the framework has: see software.h. */
+/* What can be made to go wrong with a unit of ours, beside what the framework has. */
 enum synth_fault {
 	SYNTH_FAULT_STUCK,		/* its pointer did not move: what it wrote is lost */
 	SYNTH_FAULT_OVERRUN,		/* it wrote a page more than its window */

@@ -59,7 +59,7 @@ static void foreign_read(struct perf_event *event)
 }
 
 static void *foreign_setup_aux(struct perf_event *event, void **pages, int nr_pages,
-				bool overwrite)
+			       bool overwrite)
 {
 	struct foreign_buffer *buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "fixture.h"
+#include "foreign.h"
 #include "hardware.h"
 #include "knob.h"
-#include "foreign.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;

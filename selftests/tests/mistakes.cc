@@ -148,8 +148,7 @@ TEST_CASE("An event that is opened and mapped, but never comes to a CPU, leaves 
 	::kill(sleeper, SIGKILL);
 	CHECK_FALSE(succeeded(sleeper));
 	wait_until("the buffers to be freed", [] { return buffers().empty(); });
-	wait_until("the module's users to be those of before",
-		[&] { return users_now() == users; });
+	wait_until("the module's users to be those of before", [&] { return users_now() == users; });
 }
 
 TEST_CASE("A start that fails for another reason is not taken for a full buffer after one", "[synth][mistakes]")

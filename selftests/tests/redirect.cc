@@ -467,7 +467,8 @@ TEST_CASE("Two PMUs and a software event, redirected in every order, never write
 	INFO(accepted << " redirections accepted by the core, " << refused << " refused");
 	CHECK(accepted > 0);
 	/* The core let buffers through to the wrong PMU; that was seen, and counted. */
-	CHECK(statistics().since(mine)["wrong_pmu"] + Statistics::read(other_name).value().since(theirs)["wrong_pmu"] > 0);
+	CHECK(statistics().since(mine)["wrong_pmu"] + Statistics::read(other_name).value().since(theirs)["wrong_pmu"] >
+		0);
 	CHECK(statistics().since(mine)["begins"] == statistics().since(mine)["ends"]);
 	CHECK(buffers().empty());
 }

@@ -18,9 +18,9 @@
 #include "../lib/modelled_unit.h"
 #include "fault.h"
 #include "fixture.h"
+#include "foreign.h"
 #include "hardware.h"
 #include "knob.h"
-#include "foreign.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;

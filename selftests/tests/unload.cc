@@ -142,7 +142,8 @@ TEST_CASE("rmmod is refused while another PMU's event still maps one of our buff
 	struct Way {
 		const char *module, *pmu;
 	};
-	for (const auto &[module, pmu] : {Way{synth_module, AUXPMU_SYNTH_NAME}, Way{"auxpmu_example", "auxpmu_example"}}) {
+	for (const auto &[module, pmu] :
+		{Way{synth_module, AUXPMU_SYNTH_NAME}, Way{"auxpmu_example", "auxpmu_example"}}) {
 		CAPTURE(module);
 		if (std::system(std::format("modprobe -qn {}", module).c_str()))
 			SKIP(module << " is not installed: drivers/example");
