@@ -71,8 +71,12 @@ void auxpmu_unit_release(struct auxpmu_unit *unit);
 /* Shall the fault that is counted in @left happen now?  Any context. */
 bool auxpmu_fault(atomic_t *left);
 
-/* Show @left, which lives as long as @pmu, as faults/@name, static storage.  May sleep. */
-void auxpmu_fault_add(struct auxpmu *pmu, const char *name, atomic_t *left);
+/*
+ * Show @nr counters at @left, which live as long as @pmu, as faults/@names, static storage.  May
+ * sleep.
+ */
+void auxpmu_faults_add(struct auxpmu *pmu, const char *const *names, atomic_t *left,
+		       unsigned int nr);
 
 /* debugfs folder of @pmu, as long as that is registered. */
 struct dentry *auxpmu_debugfs_of(const struct auxpmu *pmu);

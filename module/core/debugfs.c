@@ -94,7 +94,7 @@ void auxpmu_debugfs_add(struct auxpmu *pmu)
 	pmu->debugfs = debugfs_create_dir(pmu->desc->name, root);
 	debugfs_create_file("stats", 0444, pmu->debugfs, pmu, &stats_fops);
 	debugfs_create_file("buffers", 0444, pmu->debugfs, pmu, &buffers_fops);
-	auxpmu_faults_add(pmu);
+	auxpmu_core_faults_add(pmu);
 }
 
 void auxpmu_debugfs_remove(struct auxpmu *pmu)

@@ -7,9 +7,6 @@
  * it done, by transaction.c and drain.c. Never sleeps, allocates or takes a lock.
  */
 #include <linux/atomic.h>
-#include <linux/minmax.h>
-#include <linux/rcupdate.h>
-#include <linux/string.h>
 
 #include "compat.h"
 #include "core/complaint.h"

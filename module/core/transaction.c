@@ -7,9 +7,7 @@
  * (session.c, drain.c), IRQs off on the unit's CPU, NMI included. Never sleeps, allocates or takes
  * a lock.
  */
-#include <linux/atomic.h>
 #include <linux/minmax.h>
-#include <linux/rcupdate.h>
 #include <linux/string.h>
 
 #include "compat.h"

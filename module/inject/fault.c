@@ -10,7 +10,7 @@
 
 DEFINE_STATIC_KEY_FALSE(auxpmu_faults);
 
-static const char *const names[CORE_FAULTS] = {
+static const char *const core_names[CORE_FAULTS] = {
 	[CORE_FAULT_SETUP] = "setup",
 	[CORE_FAULT_ORDERS] = "orders",
 	[CORE_FAULT_MIXED] = "mixed",
@@ -44,17 +44,19 @@ static int fault_left_set(void *left, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(left_fops, fault_left_get, fault_left_set, "%llu\n");
 
-void auxpmu_fault_add(struct auxpmu *pmu, const char *name, atomic_t *left)
+void auxpmu_faults_add(struct auxpmu *pmu, const char *const *names, atomic_t *left,
+		       unsigned int nr)
 {
-	debugfs_create_file_unsafe(name, 0600, pmu->fault_folder, left, &left_fops);
+	unsigned int n;
+
+	for (n = 0; n < nr; n++)
+		debugfs_create_file_unsafe(names[n], 0600, pmu->fault_folder, &left[n],
+					   &left_fops);
 }
-EXPORT_SYMBOL_NS_GPL(auxpmu_fault_add, AUXPMU_NS);
+EXPORT_SYMBOL_NS_GPL(auxpmu_faults_add, AUXPMU_NS);
 
-void auxpmu_faults_add(struct auxpmu *pmu)
+void auxpmu_core_faults_add(struct auxpmu *pmu)
 {
-	int n;
-
 	pmu->fault_folder = debugfs_create_dir("faults", pmu->debugfs);
-	for (n = 0; n < CORE_FAULTS; n++)
-		auxpmu_fault_add(pmu, names[n], &pmu->faults[n]);
+	auxpmu_faults_add(pmu, core_names, pmu->faults, CORE_FAULTS);
 }

@@ -20,6 +20,6 @@ static inline bool core_fault(struct auxpmu *pmu, enum core_fault fault)
 }
 
 /* With the PMU's folder in debugfs.  May sleep. */
-void auxpmu_faults_add(struct auxpmu *pmu);
+void auxpmu_core_faults_add(struct auxpmu *pmu);
 
 #endif /* AUXPMU_FAULT_H */

@@ -3,7 +3,6 @@
  * Steps of sessions, for tests that have something happen right there: a function of a backend's is
  * called from the trace event that tells of the step.  See software.h.
  */
-#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/export.h>
 #include <linux/kernel.h>

@@ -207,12 +207,10 @@ static const char *const fault_names[SYNTH_FAULTS] = {
 void synth_debugfs_add(struct synth *synth)
 {
 	struct dentry *folder = auxpmu_debugfs_of(synth->pmu);
-	int n;
 
 	debugfs_create_file("emit", 0200, folder, synth, &emit_fops);
 	debugfs_create_file("emitted", 0400, folder, synth, &emitted_fops);
 	debugfs_create_file("bench", 0600, folder, synth, &bench_fops);
 	synth_nmi_add(synth->pmu);
-	for (n = 0; n < SYNTH_FAULTS; n++)
-		auxpmu_fault_add(synth->pmu, fault_names[n], &synth->faults[n]);
+	auxpmu_faults_add(synth->pmu, fault_names, synth->faults, SYNTH_FAULTS);
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "../base/basic_block_counter.h"
+#include "two_byte_block.h"
 
 using namespace hwsim;
 
@@ -13,13 +14,8 @@ constexpr unsigned kernel = 0, user = 1;
 
 BasicBlock block(std::uint8_t level, unsigned instructions, Branch kind)
 {
-	BasicBlock made;
-	made.address = 0x1000;
-	made.length = 2 * instructions;
-	made.last = made.length - 2;
+	BasicBlock made = two_byte_block(0x1000, instructions, kind);
 	made.level = level;
-	made.kind = kind;
-	made.sizes.assign(instructions, 2);
 	return made;
 }
 

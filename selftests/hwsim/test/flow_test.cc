@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../base/flow.h"
+#include "two_byte_block.h"
 
 using namespace hwsim;
 
@@ -38,19 +39,6 @@ private:
 	}
 };
 
-/* A block of instructions of two bytes. */
-BasicBlock block(std::uint64_t address, unsigned instructions, Branch kind, std::int64_t displacement = 0)
-{
-	BasicBlock made;
-	made.address = address;
-	made.length = 2 * instructions;
-	made.last = made.length - 2;
-	made.displacement = displacement;
-	made.kind = kind;
-	made.sizes.assign(instructions, 2);
-	return made;
-}
-
 struct Machine {
 	Recorder recorder;
 	FlowTracker tracker{recorder};
@@ -70,12 +58,12 @@ using Said = std::vector<std::string>;
 TEST_CASE("a conditional branch is judged by the block that follows")
 {
 	Machine machine;
-	const BasicBlock loop = block(0x1000, 4, Branch::conditional, -8),
-			 after = block(0x1008, 1, Branch::jump, 0x100);
+	const BasicBlock loop = two_byte_block(0x1000, 4, Branch::conditional, -8),
+			 after = two_byte_block(0x1008, 1, Branch::jump, 0x100);
 	machine.enter(loop);
 	machine.enter(loop);
 	machine.enter(after);
-	machine.enter(block(0x110a, 1, Branch::none));
+	machine.enter(two_byte_block(0x110a, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1006 1000", "through 1006 1008", "taken 1008 110a"});
 	CHECK(machine.tracker.statistics().impossible == 0);
 	CHECK(machine.tracker.statistics().reads == 1);
@@ -84,9 +72,9 @@ TEST_CASE("a conditional branch is judged by the block that follows")
 TEST_CASE("the program counter is read where the page offset cannot decide")
 {
 	Machine machine;
-	const BasicBlock branch = block(0x1000, 1, Branch::conditional, 0x1000);
+	const BasicBlock branch = two_byte_block(0x1000, 1, Branch::conditional, 0x1000);
 	machine.enter(branch);
-	machine.enter(block(0x2002, 1, Branch::none));
+	machine.enter(two_byte_block(0x2002, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1000 2002"});
 	CHECK(machine.tracker.statistics().reads == 2);
 }
@@ -94,19 +82,20 @@ TEST_CASE("the program counter is read where the page offset cannot decide")
 TEST_CASE("one block serves several addresses")
 {
 	Machine machine;
-	const BasicBlock call = block(0x1000, 2, Branch::call, 0x1ffc), callee = block(0x3000, 1, Branch::ret);
+	const BasicBlock call = two_byte_block(0x1000, 2, Branch::call, 0x1ffc),
+			 callee = two_byte_block(0x3000, 1, Branch::ret);
 	machine.enter(call, true, 0x7f000);
 	machine.enter(callee, true, 0x81000);
-	machine.enter(block(0x1004, 1, Branch::none), true, 0x7f004);
+	machine.enter(two_byte_block(0x1004, 1, Branch::none), true, 0x7f004);
 	CHECK(machine.recorder.said == Said{"taken 7f002 81000", "taken 81000 7f004"});
 }
 
 TEST_CASE("a block that is left in the middle and entered again loses nothing")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 4, Branch::conditional, 0x20));
-	machine.enter(block(0x1004, 2, Branch::conditional, 0x20), false);
-	machine.enter(block(0x1028, 1, Branch::none));
+	machine.enter(two_byte_block(0x1000, 4, Branch::conditional, 0x20));
+	machine.enter(two_byte_block(0x1004, 2, Branch::conditional, 0x20), false);
+	machine.enter(two_byte_block(0x1028, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1006 1028"});
 	CHECK(machine.recorder.instructions == 8);
 	CHECK(machine.tracker.statistics().restarts == 1);
@@ -115,10 +104,10 @@ TEST_CASE("a block that is left in the middle and entered again loses nothing")
 TEST_CASE("an interrupt at the head of a loop of one block comes after the branch")
 {
 	Machine machine;
-	const BasicBlock loop = block(0x1000, 2, Branch::conditional, -4);
+	const BasicBlock loop = two_byte_block(0x1000, 2, Branch::conditional, -4);
 	machine.enter(loop);
 	machine.tracker.discontinuity({0x1000, 0, 1}, {0xf000, 0, 1}, true, Cause::interrupt);
-	machine.enter(block(0xf000, 1, Branch::far), true);
+	machine.enter(two_byte_block(0xf000, 1, Branch::far), true);
 	CHECK(machine.recorder.said == Said{"taken 1002 1000", "interrupt 1000 f000"});
 	CHECK(machine.tracker.statistics().reads == 1);
 }
@@ -126,7 +115,7 @@ TEST_CASE("an interrupt at the head of a loop of one block comes after the branc
 TEST_CASE("a branch that faults was not taken")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 2, Branch::indirect_call));
+	machine.enter(two_byte_block(0x1000, 2, Branch::indirect_call));
 	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, Cause::fault);
 	CHECK(machine.recorder.said == Said{"interrupt 1002 f000"});
 	CHECK(machine.recorder.instructions == 2);
@@ -137,7 +126,7 @@ TEST_CASE("a branch that leads to itself was executed if an interrupt comes, and
 	const auto cause = GENERATE(Cause::interrupt, Cause::fault);
 	const auto kind = GENERATE(Branch::ret, Branch::indirect_jump, Branch::indirect_call, Branch::call);
 	Machine machine;
-	machine.enter(block(0x1000, 2, kind, -2));
+	machine.enter(two_byte_block(0x1000, 2, kind, -2));
 	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, cause);
 	CHECK(machine.recorder.said == (cause == Cause::interrupt ? Said{"taken 1002 1002", "interrupt 1002 f000"}
 								  : Said{"interrupt 1002 f000"}));
@@ -148,7 +137,7 @@ TEST_CASE("a direct jump to itself has been executed, whatever comes")
 {
 	const auto cause = GENERATE(Cause::interrupt, Cause::fault);
 	Machine machine;
-	machine.enter(block(0x1000, 2, Branch::conditional, -2));
+	machine.enter(two_byte_block(0x1000, 2, Branch::conditional, -2));
 	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, cause);
 	CHECK(machine.recorder.said == Said{"taken 1002 1002", "interrupt 1002 f000"});
 }
@@ -156,7 +145,7 @@ TEST_CASE("a direct jump to itself has been executed, whatever comes")
 TEST_CASE("a fault in the middle ends the straight run there")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 4, Branch::ret));
+	machine.enter(two_byte_block(0x1000, 4, Branch::ret));
 	machine.tracker.discontinuity({0x1004, 0, 1}, {0xf000, 0, 1}, false, Cause::fault);
 	CHECK(machine.recorder.said == Said{"interrupt 1004 f000"});
 	CHECK(machine.recorder.instructions == 4);
@@ -165,9 +154,9 @@ TEST_CASE("a fault in the middle ends the straight run there")
 TEST_CASE("a software interrupt is a far transfer")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 2, Branch::software_interrupt));
+	machine.enter(two_byte_block(0x1000, 2, Branch::software_interrupt));
 	machine.tracker.discontinuity({0x1002, 0, 1}, {0xf000, 0, 1}, true, Cause::fault);
-	machine.enter(block(0xf000, 1, Branch::none));
+	machine.enter(two_byte_block(0xf000, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1002 f000"});
 }
 
@@ -183,7 +172,7 @@ TEST_CASE("an interrupt right behind a far transfer is of the level that was rea
 		std::vector<std::pair<unsigned, unsigned>> said;
 	} levels;
 	FlowTracker tracker(levels);
-	const BasicBlock sysret = block(0x1000, 1, Branch::far);
+	const BasicBlock sysret = two_byte_block(0x1000, 1, Branch::far);
 	tracker.enter(sysret, true, [] { return 0x1000; });
 	tracker.discontinuity({0x400000, 3, 1}, {0xf000, 0, 1}, true, Cause::interrupt);
 	CHECK(levels.said == std::vector<std::pair<unsigned, unsigned>>{{0, 0}, {0, 3}, {3, 0}});
@@ -192,26 +181,26 @@ TEST_CASE("an interrupt right behind a far transfer is of the level that was rea
 TEST_CASE("a write of the page table root is told when it is done")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 2, Branch::address_space));
-	machine.enter(block(0x1004, 1, Branch::none));
+	machine.enter(two_byte_block(0x1000, 2, Branch::address_space));
+	machine.enter(two_byte_block(0x1004, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"cr3 1002 0"});
 }
 
 TEST_CASE("a successor that cannot be is counted")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 2, Branch::none));
-	machine.enter(block(0x5000, 1, Branch::none));
+	machine.enter(two_byte_block(0x1000, 2, Branch::none));
+	machine.enter(two_byte_block(0x5000, 1, Branch::none));
 	CHECK(machine.tracker.statistics().impossible == 1);
 }
 
 TEST_CASE("blocks may be freed while one is running")
 {
 	Machine machine;
-	machine.enter(block(0x1000, 2, Branch::jump, 0x10));
+	machine.enter(two_byte_block(0x1000, 2, Branch::jump, 0x10));
 	machine.tracker.keep_block();
 	machine.blocks.clear();
-	machine.enter(block(0x1014, 1, Branch::none));
+	machine.enter(two_byte_block(0x1014, 1, Branch::none));
 	CHECK(machine.recorder.said == Said{"taken 1002 1014"});
 }
 
@@ -226,7 +215,7 @@ public:
 		std::uint64_t at = first;
 		for (unsigned i = 0; i < size; i++) {
 			const Branch kind = i + 1 == size ? Branch::far : kinds[below(std::size(kinds))];
-			blocks.push_back(block(at, 1 + below(5), kind));
+			blocks.push_back(two_byte_block(at, 1 + below(5), kind));
 			at += blocks.back().length;
 		}
 		for (BasicBlock &one : blocks) {

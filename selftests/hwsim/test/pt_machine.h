@@ -13,6 +13,7 @@
 #include "ipt_reader.h"
 #include "memory_fake.h"
 #include "stream_script.h"
+#include "two_byte_block.h"
 
 using namespace hwsim;
 using namespace hwsim::x86;
@@ -125,12 +126,9 @@ struct Machine final : Processor {
 	/* Instructions of two bytes each, none of them a branch. */
 	void run(Place from, unsigned instructions)
 	{
-		BasicBlock block;
-		block.address = from.pc;
-		block.length = 2 * instructions;
+		BasicBlock block = two_byte_block(from.pc, instructions, Branch::none);
 		block.level = from.level;
 		block.mode = from.mode;
-		block.sizes.assign(instructions, 2);
 		unit.straight(block, from.pc, from.pc + block.length);
 	}
 	/* The trace so far. */
