@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-#include "../lib/handle.h"
+#include "kit/handle.h"
 #include "program.h"
 #include "tally.h"
 

@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "../../uapi/linux/auxpmu.h"
-#include "../lib/event.h"
-#include "../lib/pmu.h"
-#include "../lib/statistics.h"
+#include "kit/event.h"
+#include "kit/pmu.h"
+#include "kit/statistics.h"
 
 namespace auxpmu::fuzz
 {

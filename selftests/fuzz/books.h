@@ -14,7 +14,7 @@
 
 #include <sys/types.h>
 
-#include "../lib/handle.h"
+#include "kit/handle.h"
 
 namespace auxpmu::fuzz
 {

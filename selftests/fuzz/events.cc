@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../lib/event.h"
+#include "kit/event.h"
 #include "signals.h"
 #include "work.h"
 

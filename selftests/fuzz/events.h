@@ -15,7 +15,7 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
-#include "../lib/handle.h"
+#include "kit/handle.h"
 #include "machine.h"
 #include "program.h"
 #include "tally.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "../../uapi/linux/auxpmu.h"
-#include "../lib/pmu.h"
+#include "kit/pmu.h"
 
 extern char **environ;
 

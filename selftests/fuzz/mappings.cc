@@ -8,7 +8,7 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
-#include "../lib/handle.h"
+#include "kit/handle.h"
 #include "signals.h"
 
 namespace auxpmu::fuzz

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "../../uapi/linux/auxpmu.h"
-#include "../lib/handle.h"
-#include "../lib/pmu.h"
 #include "actors.h"
 #include "events.h"
+#include "kit/handle.h"
+#include "kit/pmu.h"
 #include "mappings.h"
 #include "signals.h"
 #include "work.h"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../lib/result.h"
+#include "kit/result.h"
 
 namespace auxpmu::fuzz
 {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/handle.h"
+#include "kit/handle.h"
 
 namespace auxpmu::fuzz
 {

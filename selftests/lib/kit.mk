@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# How programs on the kit are compiled: objects of DIR and of the kit (lib-NAME.o) go to O/obj; programs are static, so
-# that they run in any guest.  Needs g++ 13 or newer.  The Makefile that includes this has set DIR and O.
+# How programs on the kit are compiled: objects of DIR go to O/obj, those of the rooms beside this file to O/obj/lib; programs
+# are static, so that they run in any guest.  Needs g++ 13 or newer.  The Makefile that includes this has set DIR and O, and
+# links what it uses of KIT, SYNTH and PERFDATA: a room needs those in front of it.
+
+LIB := $(dir $(lastword $(MAKEFILE_LIST)))
 
 CXX ?= g++
 CXXFLAGS ?= -O2
 WARN := -Wall -Wextra -Werror
+# Includes say the room: "kit/event.h".
+INCLUDES := -I$(LIB)
 
-# The objects of all of the kit.
-KIT := $(patsubst %.cc,$(O)/obj/lib-%.o,$(notdir $(wildcard $(DIR)../lib/*.cc)))
+room = $(patsubst $(LIB)%.cc,$(O)/obj/lib/%.o,$(wildcard $(LIB)$(1)/*.cc))
+# To record, and to read what was recorded.
+KIT := $(call room,kit)
+# To have a synthetic PMU make trace, and to prove it.
+SYNTH := $(call room,synth)
+# To prove what perf recorded of one.
+PERFDATA := $(call room,perfdata)
 
-compile = $(CXX) -std=c++20 $(CXXFLAGS) $(WARN) -MMD -MP -c -o $@ $<
+compile = $(CXX) -std=c++20 $(CXXFLAGS) $(WARN) $(INCLUDES) -MMD -MP -c -o $@ $<
 link = $(CXX) -static $(CXXFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
 
-$(O)/obj/lib-%.o: $(DIR)../lib/%.cc
+$(O)/obj/lib/%.o: $(LIB)%.cc
 	@mkdir -p $(@D)
 	$(compile)
 
@@ -22,6 +32,6 @@ $(O)/obj/%.o: $(DIR)%.cc
 	$(compile)
 
 # The verifier reads every byte of every trace.
-$(O)/obj/lib-trace_verifier.o: CXXFLAGS += -O3
+$(O)/obj/lib/synth/trace_%.o: CXXFLAGS += -O3
 
--include $(wildcard $(O)/obj/*.d)
+-include $(foreach room,/ /*/ /lib/*/,$(wildcard $(O)/obj$(room)*.d))

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "../lib/perf_data.h"
-#include "../lib/perf_data_verifier.h"
+#include "perfdata/perf_data.h"
+#include "perfdata/perf_data_verifier.h"
 
 using namespace auxpmu;
 

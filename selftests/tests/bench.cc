@@ -6,12 +6,13 @@
 #include <format>
 #include <vector>
 
-#include "../lib/aux_ring.h"
-#include "../lib/data_ring.h"
-#include "../lib/event.h"
-#include "../lib/pmu.h"
-#include "../lib/statistics.h"
-#include "../lib/trace_verifier.h"
+#include "kit/aux_ring.h"
+#include "kit/data_ring.h"
+#include "kit/event.h"
+#include "kit/pmu.h"
+#include "kit/statistics.h"
+#include "synth/on_demand.h"
+#include "synth/trace_verifier.h"
 
 using namespace auxpmu;
 

@@ -30,11 +30,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/aux_ring.h"
-#include "../lib/data_ring.h"
-#include "../lib/event.h"
-#include "../lib/pmu.h"
-#include "../lib/record.h"
+#include "kit/aux_ring.h"
+#include "kit/data_ring.h"
+#include "kit/event.h"
+#include "kit/pmu.h"
+#include "kit/record.h"
 
 using namespace auxpmu;
 

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/modelled_unit.h"
 #include "fixture.h"
 #include "knob.h"
+#include "synth/modelled_unit.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;

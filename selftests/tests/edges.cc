@@ -13,12 +13,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../lib/modelled_unit.h"
 #include "fault.h"
 #include "fixture.h"
 #include "hardware.h"
 #include "knob.h"
 #include "memory_group.h"
+#include "synth/modelled_unit.h"
 #include "tracepoint.h"
 
 using namespace auxpmu;

@@ -19,14 +19,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "../lib/aux_ring.h"
-#include "../lib/data_ring.h"
-#include "../lib/event.h"
-#include "../lib/handle.h"
-#include "../lib/liveness.h"
-#include "../lib/pmu.h"
-#include "../lib/statistics.h"
-#include "../lib/trace_verifier.h"
+#include "kit/aux_ring.h"
+#include "kit/data_ring.h"
+#include "kit/event.h"
+#include "kit/handle.h"
+#include "kit/liveness.h"
+#include "kit/pmu.h"
+#include "kit/statistics.h"
+#include "synth/on_demand.h"
+#include "synth/trace_verifier.h"
 
 namespace auxpmu::test
 {

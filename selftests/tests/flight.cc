@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../lib/backward_ring.h"
+#include "kit/backward_ring.h"
 
 #include "sampler.h"
 

@@ -14,8 +14,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "../lib/handle.h"
-#include "../lib/pmu.h"
+#include "kit/handle.h"
+#include "kit/pmu.h"
 
 namespace auxpmu::test
 {

@@ -28,11 +28,11 @@
 
 #include "../hwsim/retired/retired.h"
 #include "../hwsim/x86/accesses.h"
-#include "../lib/aux_ring.h"
-#include "../lib/data_ring.h"
-#include "../lib/event.h"
-#include "../lib/pmu.h"
-#include "../lib/record.h"
+#include "kit/aux_ring.h"
+#include "kit/data_ring.h"
+#include "kit/event.h"
+#include "kit/pmu.h"
+#include "kit/record.h"
 
 using namespace auxpmu;
 using hwsim::x86::Accesses;

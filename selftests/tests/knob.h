@@ -12,8 +12,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "../lib/pmu.h"
 #include "fixture.h"
+#include "kit/pmu.h"
 
 namespace auxpmu::test
 {

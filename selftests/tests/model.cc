@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "../lib/modelled_unit.h"
 #include "endure.h"
 #include "fault.h"
 #include "fixture.h"
 #include "knob.h"
+#include "synth/modelled_unit.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;

@@ -15,12 +15,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../lib/modelled_unit.h"
 #include "fault.h"
 #include "fixture.h"
 #include "foreign.h"
 #include "hardware.h"
 #include "knob.h"
+#include "synth/modelled_unit.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;

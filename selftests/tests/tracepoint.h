@@ -13,7 +13,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "../lib/pmu.h"
+#include "kit/pmu.h"
 
 namespace auxpmu::test
 {

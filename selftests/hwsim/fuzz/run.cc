@@ -9,8 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../../lib/aux_ring.h"
 #include "../guest/stepped.h"
+#include "kit/aux_ring.h"
 #include "memory.h"
 
 namespace hwsim::fuzz

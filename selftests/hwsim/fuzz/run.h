@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "../../lib/pmu.h"
 #include "instruction.h"
+#include "kit/pmu.h"
 #include "program.h"
 
 namespace hwsim::fuzz

@@ -6,7 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "../backward_ring.h"
+#include "kit/backward_ring.h"
 
 using namespace auxpmu;
 

@@ -8,8 +8,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "../perf_data.h"
-#include "../perf_data_verifier.h"
+#include "perfdata/perf_data.h"
+#include "perfdata/perf_data_verifier.h"
 #include "trace_writer.h"
 
 using namespace auxpmu;

@@ -5,11 +5,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "../aux_ring.h"
-#include "../data_ring.h"
-#include "../pmu.h"
-#include "../record.h"
-#include "../statistics.h"
+#include "kit/aux_ring.h"
+#include "kit/data_ring.h"
+#include "kit/pmu.h"
+#include "kit/record.h"
+#include "kit/statistics.h"
 
 using namespace auxpmu;
 

@@ -8,7 +8,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "../trace_verifier.h"
+#include "synth/trace_verifier.h"
 #include "trace_writer.h"
 
 using namespace auxpmu;

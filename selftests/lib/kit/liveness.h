@@ -7,12 +7,12 @@
  * TSCs differ) from one tick after the last tick on until the next comes (kernel/sched/clock.c, sched_clock_local()).
  * So a second event, which nobody switches off, tells whether there was time to count.
  */
-#ifndef AUXPMU_LIB_LIVENESS_H
-#define AUXPMU_LIB_LIVENESS_H
+#ifndef AUXPMU_KIT_LIVENESS_H
+#define AUXPMU_KIT_LIVENESS_H
 
 #include <utility>
 
-#include "event.h"
+#include "kit/event.h"
 
 namespace auxpmu
 {
@@ -40,4 +40,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_LIVENESS_H */
+#endif /* AUXPMU_KIT_LIVENESS_H */

@@ -6,8 +6,8 @@
  * Every size in the file is checked before it is believed; what does not fit is an Error that names the place.  Not read:
  * compressed files (perf record -z), directories (--threads), files of the other byte order.
  */
-#ifndef AUXPMU_LIB_PERF_DATA_H
-#define AUXPMU_LIB_PERF_DATA_H
+#ifndef AUXPMU_PERFDATA_PERF_DATA_H
+#define AUXPMU_PERFDATA_PERF_DATA_H
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 #include <linux/perf_event.h>
 
-#include "record.h"
-#include "result.h"
+#include "kit/record.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -108,4 +108,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_PERF_DATA_H */
+#endif /* AUXPMU_PERFDATA_PERF_DATA_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "perf_data_verifier.h"
+#include "perfdata/perf_data_verifier.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record.h"
+#include "kit/record.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "data_ring.h"
+#include "kit/data_ring.h"
 
 #include <algorithm>
 #include <cerrno>

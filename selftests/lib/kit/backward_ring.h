@@ -9,8 +9,8 @@
  *
  * To read, stop the writer first: Event::pause_output(), dump(), Event::resume_output().
  */
-#ifndef AUXPMU_LIB_BACKWARD_RING_H
-#define AUXPMU_LIB_BACKWARD_RING_H
+#ifndef AUXPMU_KIT_BACKWARD_RING_H
+#define AUXPMU_KIT_BACKWARD_RING_H
 
 #include <algorithm>
 #include <cstddef>
@@ -21,10 +21,10 @@
 
 #include <linux/perf_event.h>
 
-#include "data_ring.h"
-#include "event.h"
-#include "record.h"
-#include "result.h"
+#include "kit/data_ring.h"
+#include "kit/event.h"
+#include "kit/record.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -141,4 +141,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_BACKWARD_RING_H */
+#endif /* AUXPMU_KIT_BACKWARD_RING_H */

@@ -3,8 +3,8 @@
  * The records of a data ring, typed.  A RecordView is the bytes where they lie; decode() makes a Record of it without
  * allocating or copying payload: spans point into the view and live as long as it does.
  */
-#ifndef AUXPMU_LIB_RECORD_H
-#define AUXPMU_LIB_RECORD_H
+#ifndef AUXPMU_KIT_RECORD_H
+#define AUXPMU_KIT_RECORD_H
 
 #include <cstddef>
 #include <cstdint>
@@ -116,4 +116,4 @@ Record decode(const RecordView &view, const perf_event_attr &attr) noexcept;
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_RECORD_H */
+#endif /* AUXPMU_KIT_RECORD_H */

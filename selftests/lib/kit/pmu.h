@@ -3,8 +3,8 @@
  * Pmu: what sysfs says about one PMU: its type, its capabilities, and where its config fields lie.  Read once by find(),
  * never again.
  */
-#ifndef AUXPMU_LIB_PMU_H
-#define AUXPMU_LIB_PMU_H
+#ifndef AUXPMU_KIT_PMU_H
+#define AUXPMU_KIT_PMU_H
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 #include <linux/perf_event.h>
 
-#include "result.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -82,4 +82,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_PMU_H */
+#endif /* AUXPMU_KIT_PMU_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "trace_verifier.h"
+#include "synth/trace_verifier.h"
 
 #include <algorithm>
 #include <bit>

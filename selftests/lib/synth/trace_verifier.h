@@ -9,8 +9,8 @@
  *
  * Fed with the bytes in the order they were written, in pieces of any size.  Allocates in its constructor, and for error().
  */
-#ifndef AUXPMU_LIB_TRACE_VERIFIER_H
-#define AUXPMU_LIB_TRACE_VERIFIER_H
+#ifndef AUXPMU_SYNTH_TRACE_VERIFIER_H
+#define AUXPMU_SYNTH_TRACE_VERIFIER_H
 
 #include <array>
 #include <cstddef>
@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "../../uapi/linux/auxpmu.h"
+#include "../../../uapi/linux/auxpmu.h"
 
-#include "aux_ring.h"
+#include "kit/aux_ring.h"
 
 namespace auxpmu
 {
@@ -169,4 +169,4 @@ std::uint32_t crc32(std::span<const std::byte> bytes) noexcept;
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_TRACE_VERIFIER_H */
+#endif /* AUXPMU_SYNTH_TRACE_VERIFIER_H */

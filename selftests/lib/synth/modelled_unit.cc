@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "modelled_unit.h"
+#include "synth/modelled_unit.h"
 
 #include <cerrno>
 #include <cstring>
@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../uapi/linux/auxpmu.h"
+#include "../../../uapi/linux/auxpmu.h"
 
-#include "handle.h"
-#include "pmu.h"
+#include "kit/handle.h"
+#include "kit/pmu.h"
 
 namespace auxpmu
 {

@@ -3,15 +3,15 @@
  * ModelledUnit: a synthetic PMU of one's own, with the properties of some trace hardware; made in configfs, gone with its
  * owner.  Needs root and configfs at /sys/kernel/config.
  */
-#ifndef AUXPMU_LIB_MODELLED_UNIT_H
-#define AUXPMU_LIB_MODELLED_UNIT_H
+#ifndef AUXPMU_SYNTH_MODELLED_UNIT_H
+#define AUXPMU_SYNTH_MODELLED_UNIT_H
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "result.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -47,4 +47,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_MODELLED_UNIT_H */
+#endif /* AUXPMU_SYNTH_MODELLED_UNIT_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "event.h"
+#include "kit/event.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "pmu.h"
+#include "kit/pmu.h"
 
 namespace auxpmu
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "aux_ring.h"
+#include "kit/aux_ring.h"
 
 #include <cerrno>
 

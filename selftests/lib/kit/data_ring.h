@@ -5,8 +5,8 @@
  * One consumer.  The kernel publishes records by data_head, which is loaded with acquire; the consumer gives room back by
  * data_tail, which is stored with release after it has read.  Nothing here allocates or throws after map().
  */
-#ifndef AUXPMU_LIB_DATA_RING_H
-#define AUXPMU_LIB_DATA_RING_H
+#ifndef AUXPMU_KIT_DATA_RING_H
+#define AUXPMU_KIT_DATA_RING_H
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 #include <linux/perf_event.h>
 
-#include "event.h"
-#include "handle.h"
-#include "record.h"
-#include "result.h"
+#include "kit/event.h"
+#include "kit/handle.h"
+#include "kit/record.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -114,4 +114,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_DATA_RING_H */
+#endif /* AUXPMU_KIT_DATA_RING_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "perf_data.h"
+#include "perfdata/perf_data.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,8 +3,8 @@
  * Event: one perf event, from perf_event_open() to close().  And the words for what the kernel answers when it will not:
  * which limit was hit, and what to do.
  */
-#ifndef AUXPMU_LIB_EVENT_H
-#define AUXPMU_LIB_EVENT_H
+#ifndef AUXPMU_KIT_EVENT_H
+#define AUXPMU_KIT_EVENT_H
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <linux/perf_event.h>
 #include <sys/types.h>
 
-#include "handle.h"
-#include "result.h"
+#include "kit/handle.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -93,4 +93,4 @@ std::string explain_map_aux(int code, std::size_t bytes, bool overwrite);
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_EVENT_H */
+#endif /* AUXPMU_KIT_EVENT_H */

@@ -10,8 +10,8 @@
  *
  * Several files are one recording that perf spread over them (--switch-output), in that order.
  */
-#ifndef AUXPMU_LIB_PERF_DATA_VERIFIER_H
-#define AUXPMU_LIB_PERF_DATA_VERIFIER_H
+#ifndef AUXPMU_PERFDATA_PERF_DATA_VERIFIER_H
+#define AUXPMU_PERFDATA_PERF_DATA_VERIFIER_H
 
 #include <cstdint>
 #include <map>
@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "perf_data.h"
-#include "trace_verifier.h"
+#include "perfdata/perf_data.h"
+#include "synth/trace_verifier.h"
 
 namespace auxpmu
 {
@@ -113,4 +113,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_PERF_DATA_VERIFIER_H */
+#endif /* AUXPMU_PERFDATA_PERF_DATA_VERIFIER_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "liveness.h"
+#include "kit/liveness.h"
 
 namespace auxpmu
 {

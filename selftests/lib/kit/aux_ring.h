@@ -9,18 +9,18 @@
  * Overwrite (mapped read-only): the unit keeps the newest bytes and aux_tail means nothing.  Look at it while the event is
  * disabled.  Nothing here allocates or throws after map().
  */
-#ifndef AUXPMU_LIB_AUX_RING_H
-#define AUXPMU_LIB_AUX_RING_H
+#ifndef AUXPMU_KIT_AUX_RING_H
+#define AUXPMU_KIT_AUX_RING_H
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "data_ring.h"
-#include "event.h"
-#include "handle.h"
-#include "result.h"
+#include "kit/data_ring.h"
+#include "kit/event.h"
+#include "kit/handle.h"
+#include "kit/result.h"
 
 namespace auxpmu
 {
@@ -144,4 +144,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_AUX_RING_H */
+#endif /* AUXPMU_KIT_AUX_RING_H */

@@ -2,8 +2,8 @@
 /*
  * Owners of what the kernel hands out: a file descriptor, a mapping.  Move-only; given back in the destructor.
  */
-#ifndef AUXPMU_LIB_HANDLE_H
-#define AUXPMU_LIB_HANDLE_H
+#ifndef AUXPMU_KIT_HANDLE_H
+#define AUXPMU_KIT_HANDLE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -87,4 +87,4 @@ inline std::size_t page_size() noexcept
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_HANDLE_H */
+#endif /* AUXPMU_KIT_HANDLE_H */

@@ -5,8 +5,8 @@
  * Asking a failed Result for its value() throws std::runtime_error with the error's text; nothing else in the kit throws,
  * and nothing on the ring path (between enable and disable) allocates unless it fails.
  */
-#ifndef AUXPMU_LIB_RESULT_H
-#define AUXPMU_LIB_RESULT_H
+#ifndef AUXPMU_KIT_RESULT_H
+#define AUXPMU_KIT_RESULT_H
 
 #include <stdexcept>
 #include <string>
@@ -79,4 +79,4 @@ private:
 
 } // namespace auxpmu
 
-#endif /* AUXPMU_LIB_RESULT_H */
+#endif /* AUXPMU_KIT_RESULT_H */
