@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report.h"
+#include "shared/report.h"
 
 #include <cstring>
 
-#include "tasks.h"
+#include "contract/tasks.h"
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A backend that makes the mistake it is loaded with, and nothing else wrong: for the tests of what
- * the framework says to vendors (selftests/tests/vendor.cc).
+ * the framework says to vendors (selftests/tests/contract/vendor.cc).
  *
  * The unit is as simple as can be: it writes one record as it is armed, and is silent then. Most of
  * its mistakes would destroy memory or hang the machine if nobody caught them, so it names what is

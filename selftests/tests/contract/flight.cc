@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Flight recording: records and trace that are overwritten, until somebody wants to know.  A backward data ring and an
+ * overwriting AUX area, on one event and on events of a group; paused, dumped, resumed, again and again.
+ */
+#include <format>
+#include <string>
+#include <vector>
+
+#include "kit/backward_ring.h"
+
+#include "shared/sampler.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+constexpr std::uint32_t sample_bytes = 512;
+
+Setup overwriting(unsigned output, std::size_t aux_bytes)
+{
+	Setup setup;
+
+	pin(0);
+	setup.output = output;
+	setup.mode = AuxMode::overwrite;
+	setup.aux_bytes = aux_bytes;
+	return setup;
+}
+
+/* An AUX event with a backward ring and an overwriting AUX area. */
+struct Recorder {
+	Recorder(const Setup &wanted, std::size_t ring_bytes) : setup(wanted)
+	{
+		auto attr = make_attr(setup);
+		attr.write_backward = 1;
+		event = Event::open(attr, setup.target).value();
+		ring = BackwardRing::map(event, ring_bytes).value();
+		aux = AuxRing::map(ring.data(), event, setup.aux_bytes, AuxMode::overwrite, pmu().monotonic_aux_head())
+			      .value();
+	}
+
+	/* Has that many bytes written; what the event has made so far is then "made". */
+	void emit(std::uint64_t bytes)
+	{
+		REQUIRE(emitter().emit(0, bytes).error == 0);
+		made += bytes;
+	}
+	void start()
+	{
+		event.enable().value();
+		made += setup.record; /* START */
+	}
+
+	Setup setup;
+	Event event;
+	BackwardRing ring;
+	AuxRing aux;
+	std::uint64_t made = 0;
+};
+
+/* Proves a chain of snapshots as one trace.  A gap is right only where bytes are known to be missed. */
+struct Chain {
+	explicit Chain(const Setup &setup) : record(setup.record), verifier(expectation(setup)) {}
+
+	static TraceExpectation expectation(const Setup &setup)
+	{
+		auto wanted = make_expectation(setup);
+
+		wanted.gaps_allowed = true;
+		return wanted;
+	}
+	void take(const AuxRing &aux)
+	{
+		last = aux.snapshot_since(last);
+		missed += last.missed;
+		verifier.feed(last.spans);
+		verifier.complete();
+		INFO(verifier.error());
+		CHECK(verifier.ok());
+		CHECK(verifier.totals().lost_bytes == missed);
+	}
+
+	std::uint32_t record;
+	TraceVerifier verifier;
+	Snapshot last;
+	std::uint64_t missed = 0;
+};
+
+} // namespace
+
+TEST_CASE("A flight recorder of one event: its records and its trace, dump after dump, nothing lost or repeated",
+	"[synth][flight]")
+{
+	need_synthetic();
+	/* The data ring is wide enough, or it is not; so is the AUX area. */
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (std::uint64_t piece : {2 * KiB, 40 * KiB})
+			for (unsigned sessions : {1u, 80u}) {
+				Recorder recorder(overwriting(output, 32 * KiB), 4 * KiB);
+				Chain chain(recorder.setup);
+				std::uint64_t end = 0; /* of the trace at the dump before */
+				bool wrapped = false;
+
+				INFO(describe(recorder.setup)
+					<< ", " << sessions << " sessions of " << piece << " bytes");
+				for (int round = 0; round < 5; round++) {
+					for (unsigned i = 0; i < sessions; i++) {
+						recorder.start();
+						recorder.emit(piece);
+						recorder.event.disable().value();
+					}
+					recorder.event.pause_output().value();
+
+					/* Newest first: each record of trace begins where the one before it ended. */
+					std::uint64_t at = recorder.aux.head();
+					std::uint64_t found = 0;
+					bool chained = true;
+					Dump dump = recorder.ring.dump([&](const RecordView &view) {
+						Record one = decode(view, recorder.event.attr());
+						auto *piece_of = std::get_if<AuxRecord>(&one);
+
+						if (!piece_of)
+							return;
+						chained &= piece_of->offset == at && piece_of->overwrite() &&
+							   piece_of->size == std::min<std::uint64_t>(
+										     piece + recorder.setup.record,
+										     recorder.setup.aux_bytes);
+						at -= piece + recorder.setup.record;
+						found++;
+					});
+					wrapped |= dump.overwritten > 0;
+					CHECK(chained);
+					CHECK_FALSE(dump.corrupt);
+					if (!dump.overwritten) {
+						CHECK(found == sessions);
+						CHECK(at == end);
+					} else {
+						CHECK(dump.bytes + 128 > recorder.ring.data().size());
+						CHECK(found < sessions);
+						CHECK(found > 10);
+					}
+					CHECK((!wrapped || dump.wrapped));
+
+					CHECK(recorder.aux.head() == recorder.made);
+					CHECK(recorder.aux.snapshot().wrapped ==
+						(recorder.made > recorder.setup.aux_bytes));
+					chain.take(recorder.aux);
+					end = recorder.aux.head();
+					recorder.event.resume_output().value();
+				}
+				CHECK(wrapped == (sessions == 80));
+				std::uint64_t each = sessions * (piece + recorder.setup.record);
+				CHECK(chain.missed ==
+					5 * (each > recorder.setup.aux_bytes ? each - recorder.setup.aux_bytes : 0));
+				CHECK(chain.verifier.totals().bytes + chain.missed == recorder.made);
+			}
+}
+
+namespace
+{
+
+/* What dumps of numbered samples have to be: newest first, none missing, none twice, each with the trace of its moment. */
+struct Numbered {
+	std::vector<std::uint64_t> records_at{0}; /* records of trace made when number n was taken */
+	std::uint64_t dumped = 0;                 /* the newest number of the dump before */
+
+	void take(Recorder &recorder)
+	{
+		sample_numbered(static_cast<unsigned>(records_at.size()));
+		records_at.push_back(recorder.made / recorder.setup.record);
+	}
+
+	/* Returns how many samples there were. */
+	std::uint64_t check(BackwardRing &ring, const perf_event_attr &attr, const Setup &setup)
+	{
+		std::uint64_t next = records_at.size() - 1;
+		std::string wrong;
+		Dump dump = ring.dump([&](const RecordView &view) {
+			if (view.header.type != PERF_RECORD_SAMPLE || !wrong.empty())
+				return;
+			auto sample = std::get<SampleRecord>(decode(view, attr));
+
+			if (number_of(sample.raw) != next)
+				wrong = std::format("number {}, expected {}", number_of(sample.raw), next);
+			else
+				wrong = wrong_with(sample.aux, setup, records_at[next], sample_bytes);
+			next--;
+		});
+		CHECK(wrong == "");
+		CHECK_FALSE(dump.corrupt);
+		if (!dump.overwritten)
+			CHECK(next == dumped);
+		else
+			CHECK(next > dumped);
+		std::uint64_t found = records_at.size() - 1 - next;
+		dumped = records_at.size() - 1;
+		return found;
+	}
+};
+
+perf_event_attr numbered_member()
+{
+	auto attr = sampling_member("getpgid", sample_bytes);
+
+	attr.sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+	attr.sample_id_all = 1;
+	attr.write_backward = 1;
+	return attr;
+}
+
+} // namespace
+
+TEST_CASE("A flight recorder of a group in one ring: each sample carries the trace of its moment, dump after dump",
+	"[synth][flight]")
+{
+	need_synthetic();
+	need_sampling();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (unsigned calls : {5u, 60u}) {
+			Recorder recorder(overwriting(output, 16 * KiB), 16 * KiB);
+			auto attr = numbered_member();
+			auto member = Event::open(attr, recorder.setup.target, recorder.event.fd()).value();
+			member.set_output(recorder.event).value();
+			Numbered numbered;
+			Chain chain(recorder.setup);
+
+			INFO(describe(recorder.setup) << ", " << calls << " samples");
+			for (int round = 0; round < 4; round++) {
+				recorder.start();
+				for (unsigned i = 0; i < calls; i++) {
+					numbered.take(recorder);
+					recorder.emit(192);
+				}
+				recorder.event.disable().value();
+				recorder.event.pause_output().value();
+				auto found = numbered.check(recorder.ring, attr, recorder.setup);
+				CHECK(found == (calls == 5 ? calls : found));
+				CHECK((calls == 5 || (found < calls && found > 20)));
+				chain.take(recorder.aux);
+				recorder.event.resume_output().value();
+			}
+			CHECK(chain.missed == 0);
+			CHECK(chain.verifier.totals().bytes == recorder.made);
+		}
+}
+
+TEST_CASE("A flight recorder whose sibling has a ring of its own: paused while the trace runs on, and what is lost is "
+	  "said",
+	"[synth][flight]")
+{
+	need_synthetic();
+	need_sampling();
+	Setup setup = overwriting(AUXPMU_SYNTH_SCATTER, 64 * KiB);
+	Recorder recorder(setup, 4 * KiB);
+	auto attr = numbered_member();
+	auto member = Event::open(attr, setup.target, recorder.event.fd()).value();
+	auto ring = BackwardRing::map(member, 32 * KiB).value();
+	Numbered numbered;
+
+	recorder.start();
+	for (unsigned round = 1; round <= 4; round++) {
+		for (int i = 0; i < 10; i++) {
+			numbered.take(recorder);
+			recorder.emit(640);
+		}
+		/* Only the sibling's ring is stopped: events and trace run on. */
+		member.pause_output().value();
+		CHECK(numbered.check(ring, attr, setup) == 10);
+		for (unsigned i = 0; i < round; i++) {
+			sample_numbered(1);
+			recorder.emit(64);
+		}
+		member.resume_output().value();
+
+		/* The record about it comes with the next one. */
+		numbered.take(recorder);
+		std::uint64_t lost = 0;
+		member.pause_output().value();
+		Dump dump = ring.dump([&](const RecordView &view) {
+			Record one = decode(view, attr);
+
+			if (auto *said = std::get_if<LostRecord>(&one))
+				lost += said->lost;
+		});
+		CHECK(lost == round);
+		CHECK(dump.records == 2);
+		numbered.dumped = numbered.records_at.size() - 1;
+		member.resume_output().value();
+	}
+	recorder.event.disable().value();
+	Chain chain(setup);
+	chain.take(recorder.aux);
+	CHECK(chain.missed == 0);
+	CHECK(chain.verifier.totals().bytes == recorder.made);
+}
+
+TEST_CASE("Events share a ring only when they write it in the same direction", "[contract][flight]")
+{
+	Setup setup;
+	auto attr = make_attr(setup);
+	auto backward = attr;
+	auto software = at_syscall("getppid");
+
+	backward.write_backward = 1;
+	auto event = Event::open(backward, setup.target);
+	if (!event)
+		SKIP("cannot be opened: " << event.error().text);
+	auto ring = BackwardRing::map(*event, 4 * KiB).value();
+	auto member = Event::open(software, setup.target).value();
+	CHECK_FALSE(member.set_output(*event));
+	software.write_backward = 1;
+	CHECK(Event::open(software, setup.target).value().set_output(*event));
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which pages a buffer is made of, what a unit may demand of them, and how a refusal reads. */
+#include <bit>
+#include <cstdlib>
+#include <format>
+#include <sstream>
+
+#include "shared/fixture.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+unsigned order_of(std::size_t bytes)
+{
+	return static_cast<unsigned>(std::countr_zero(bytes / page_size()));
+}
+
+/* Does the allocator have count free blocks of that order or a larger one, in one zone? */
+bool memory_has(unsigned order, std::uint64_t count)
+{
+	std::istringstream info(read_small_file("/proc/buddyinfo").value_or(""));
+	std::string line;
+
+	while (std::getline(info, line)) {
+		std::istringstream words(line.substr(std::min(line.find("zone"), line.size())));
+		std::string zone, name;
+		std::uint64_t free = 0, sum = 0;
+
+		words >> zone >> name;
+		for (unsigned k = 0; words >> free; k++)
+			if (k >= order)
+				sum += free << (k - order);
+		if (sum >= count)
+			return true;
+	}
+	return false;
+}
+
+BufferLine only_buffer()
+{
+	auto all = buffers();
+
+	if (all.size() != 1)
+		throw std::runtime_error(std::format("{} live buffers instead of one: who else traces?", all.size()));
+	return all[0];
+}
+
+struct Case {
+	AuxMode mode;
+	std::size_t bytes;
+	std::uint32_t watermark;
+	unsigned order; /* the allocator gives when memory is not fragmented */
+};
+
+} // namespace
+
+TEST_CASE("A unit that prefers large pages gets blocks of half the buffer, or all of it when it overwrites",
+	"[synth][pages]")
+{
+	need_synthetic();
+	for (const Case &one : {
+		     Case{AuxMode::full_trace, 1 * MiB, 0, 7},
+		     Case{AuxMode::overwrite, 1 * MiB, 0, 8},
+		     Case{AuxMode::full_trace, 1 * MiB, 4096, 0},
+		     Case{AuxMode::full_trace, 1 * MiB, 64 * KiB, 4},
+		     Case{AuxMode::full_trace, 1 * MiB, 1 * MiB, 8},
+		     Case{AuxMode::full_trace, 8 * KiB, 0, 0},
+		     Case{AuxMode::overwrite, 4 * KiB, 0, 0},
+	     }) {
+		Setup setup;
+
+		setup.mode = one.mode;
+		setup.aux_bytes = one.bytes;
+		setup.watermark = one.watermark;
+		if (!memory_has(one.order, 4 + (one.bytes / page_size() >> one.order)))
+			SKIP("memory is too fragmented for blocks of order " << one.order);
+		Tracer tracer(setup);
+		auto buffer = only_buffer();
+		INFO(describe(setup));
+		CHECK(buffer.bytes == one.bytes);
+		CHECK(buffer.overwrite == (one.mode == AuxMode::overwrite));
+		CHECK(buffer.chunks == one.bytes / page_size() >> one.order);
+		CHECK(buffer.orders == std::map<unsigned, std::uint64_t>{{one.order, buffer.chunks}});
+
+		/* And it is written all over. */
+		tracer.enable();
+		tracer.pump(2 * one.bytes, one.bytes / 4);
+		tracer.finish();
+	}
+}
+
+TEST_CASE("A unit without a wish uses single pages, whatever it was given", "[synth][pages]")
+{
+	need_synthetic();
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+		Setup setup;
+
+		setup.mode = mode;
+		setup.aux_bytes = 256 * KiB;
+		setup.pages = AUXPMU_SYNTH_PAGES_ANY;
+		INFO(describe(setup));
+		Tracer tracer(setup);
+		auto buffer = only_buffer();
+		CHECK(buffer.chunks == 64);
+		CHECK(buffer.orders == std::map<unsigned, std::uint64_t>{{0, 64}});
+		tracer.enable();
+		tracer.pump(1 * MiB, 32 * KiB);
+		tracer.finish();
+	}
+}
+
+TEST_CASE("A window is of one buffer: the next one, of other blocks, begins with a window of its own", "[synth][pages]")
+{
+	need_synthetic();
+	pin(0);
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite})
+		for (bool all : {false, true})
+			for (unsigned pages : {AUXPMU_SYNTH_PAGES_LARGE, AUXPMU_SYNTH_PAGES_ANY}) {
+				Setup setup;
+
+				setup.mode = mode;
+				setup.output = AUXPMU_SYNTH_WINDOW;
+				setup.aux_bytes = 256 * KiB;
+				setup.pages = pages;
+				INFO(describe(setup) << (all ? ", all of it" : ", its beginning"));
+				Tracer tracer(setup);
+				tracer.enable();
+				/* A little leaves the rest of a large window behind, and that is where the next buffer begins. */
+				tracer.pump(all ? 2 * setup.aux_bytes : 1 * KiB, 32 * KiB);
+				tracer.finish();
+			}
+}
+
+TEST_CASE("A unit that demands contiguous memory is granted it, or mmap fails and the log names size and order",
+	"[synth][pages]")
+{
+	struct Demand {
+		unsigned pages;
+		AuxMode mode;
+		std::size_t bytes;
+		std::uint32_t watermark;
+		bool granted;
+	};
+
+	need_synthetic();
+	for (const Demand &one : {
+		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::full_trace, 512 * KiB, 0, true},
+		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::overwrite, 512 * KiB, 0, true},
+		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::overwrite, 512 * KiB, 0, true},
+		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::full_trace, 512 * KiB, 512 * KiB, true},
+		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::full_trace, 512 * KiB, 0, false},
+		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::full_trace, 512 * KiB, 4096, false},
+		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::overwrite, 16 * MiB, 0, false},
+	     }) {
+		for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW}) {
+			Setup setup;
+			KernelLog log;
+
+			setup.output = output;
+			setup.mode = one.mode;
+			setup.aux_bytes = one.bytes;
+			setup.watermark = one.watermark;
+			setup.pages = one.pages;
+			INFO(describe(setup));
+			if (one.granted) {
+				if (!memory_has(order_of(one.bytes), 4))
+					SKIP("memory is too fragmented for one block of " << one.bytes << " bytes");
+				Tracer tracer(setup);
+				CHECK(only_buffer().chunks <= (one.pages == AUXPMU_SYNTH_PAGES_WHOLE ? 1 : 2));
+				tracer.enable();
+				tracer.pump(3 * one.bytes, one.bytes / 4);
+				tracer.finish();
+				continue;
+			}
+			auto event = Event::open(make_attr(setup), setup.target).value();
+			auto data = DataRing::map(event, setup.data_bytes).value();
+			auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode);
+			REQUIRE_FALSE(aux);
+			CHECK(aux.error().code == ENOMEM);
+			CHECK(buffers().empty());
+
+			std::size_t block = one.pages == AUXPMU_SYNTH_PAGES_WHOLE ? one.bytes : one.bytes / 2;
+			std::string size = std::format("{} KiB", one.bytes / KiB);
+			std::string order = std::format("order {}", order_of(block));
+			bool found = false;
+			for (const auto &line : log.lines())
+				found |= line.find(options().pmu) != std::string::npos &&
+					 line.find(size) != std::string::npos && line.find(order) != std::string::npos;
+			/* The log is rate limited, so the second of two alike need not be there. */
+			if (output == AUXPMU_SYNTH_SCATTER)
+				CHECK(found);
+		}
+	}
+}

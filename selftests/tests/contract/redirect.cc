@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PERF_EVENT_IOC_SET_OUTPUT: events that share rings, in every order.  The core lets one AUX PMU's buffer reach another by way
+ * of a software event; a buffer that is not the PMU's own has to be refused, and counted.
+ */
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <format>
+#include <initializer_list>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "contract/tasks.h"
+#include "contract/yields.h"
+#include "shared/fault.h"
+#include "shared/fixture.h"
+#include "shared/sampler.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+constexpr const char *other_name = "auxpmu_example";
+
+Result<Event> dummy(Target target)
+{
+	auto attr = dummy_attr();
+
+	attr.disabled = 1;
+	return Event::open(attr, target);
+}
+
+/* Bytes of a trace that carry another seed than this, or a failure to read it. */
+std::string foreign_bytes(const Spans &spans, std::uint32_t seed, std::uint64_t from)
+{
+	TraceExpectation expectation;
+
+	expectation.seed = seed;
+	expectation.any_first = true;
+	expectation.gaps_allowed = true;
+	TraceVerifier verifier(expectation);
+	verifier.begin_at(from);
+	verifier.feed(spans);
+	verifier.complete();
+	return verifier.error();
+}
+
+/*
+ * An event of a parent, inherited by a child that is traced on CPU 1 all the time, so that no switch of tasks begins its trace
+ * anew; and what the two are told by, shared with them.
+ */
+class Family
+{
+public:
+	Family() : said(2) {}
+	~Family()
+	{
+		said[0] = over;
+		if (parent > 0)
+			succeeded(parent);
+	}
+	Family(const Family &) = delete;
+
+	/* Begins with the parent, whom an event can be opened for; then the child, which inherits it. */
+	pid_t begin()
+	{
+		parent = spawn([this] {
+			/* The kernel exchanges the events of tasks that have the same; one that is not inherited keeps it from that. */
+			auto own = Event::open(dummy_attr(), Target::task()).value();
+
+			while (!said[0])
+				::usleep(1);
+			return succeeded(spawn([this] { return live(); }));
+		});
+		return parent;
+	}
+	/* Has the child write so many bytes; returns the errno. */
+	int write(std::uint64_t bytes)
+	{
+		said[1] = unanswered;
+		said[0] = bytes;
+		wait_until("the child to write", [this] { return said[1] != unanswered; });
+		return static_cast<int>(said[1]);
+	}
+	/*
+	 * How often the child had to leave its CPU: of each second the scheduler keeps a 20th from a thread that is urgent all
+	 * the time (sched_rt_runtime_us).
+	 */
+	std::uint64_t switches()
+	{
+		said[1] = unanswered;
+		said[0] = asked;
+		wait_until("the child to answer", [this] { return said[1] != unanswered; });
+		return said[1];
+	}
+
+private:
+	static constexpr std::uint64_t over = ~0ull, asked = over - 1, unanswered = ~0ull;
+
+	bool live()
+	{
+		sched_param urgent{};
+
+		pin(1);
+		urgent.sched_priority = 1;
+		if (::sched_setscheduler(0, SCHED_FIFO, &urgent))
+			return false;
+		for (;;) {
+			std::uint64_t bytes = said[0].exchange(0);
+
+			if (bytes == over)
+				return true;
+			if (bytes == asked) {
+				rusage usage{};
+				::getrusage(RUSAGE_THREAD, &usage);
+				said[1] = static_cast<std::uint64_t>(usage.ru_nivcsw);
+			} else if (bytes)
+				said[1] = static_cast<std::uint64_t>(emitter().emit(1, bytes).error);
+		}
+	}
+
+	SharedNumbers said;
+	pid_t parent = 0;
+};
+
+/* A thread that does nothing, for events that are there for their rings. */
+class Idle
+{
+public:
+	Idle() : pid(spawn([] { return ::pause() == 0; })) {}
+	~Idle()
+	{
+		::kill(pid, SIGKILL);
+		::waitpid(pid, nullptr, 0);
+	}
+	Idle(const Idle &) = delete;
+
+	const pid_t pid;
+};
+
+/*
+ * All that is in the area is trace, and was handed over.  The core tells of what was written into one ring in the other, to
+ * which the parent was redirected by then, so the records are not held against it.
+ */
+void take_whole(Tracer &tracer)
+{
+	tracer.drain();
+	INFO(tracer.verifier.error());
+	CHECK(tracer.verifier.complete());
+	CHECK(tracer.verifier.totals().bytes == tracer.aux.head());
+	CHECK(tracer.verifier.totals().records > 0);
+}
+
+/* In such a ring the trace of a child begins anywhere. */
+void expect_child(Tracer &tracer)
+{
+	auto expectation = make_expectation(tracer.setup);
+
+	expectation.any_first = true;
+	expectation.cpu = 1;
+	expectation.gaps_allowed = tracer.setup.output == AUXPMU_SYNTH_COPY;
+	tracer.expect(expectation);
+}
+
+} // namespace
+
+TEST_CASE("A software event shares an AUX event's ring, whichever is closed first, with no trace lost",
+	"[contract][redirect]")
+{
+	pin(0);
+	for (bool close_owner : {true, false}) {
+		Setup setup;
+		auto software = dummy(setup.target).value();
+		auto tracer = open_or_skip(setup);
+
+		INFO("the ring's own event closed first: " << close_owner);
+		software.set_output(tracer.event).value();
+		software.enable().value();
+		tracer.enable();
+		tracer.produce(4 * KiB);
+		if (!close_owner) {
+			software.close();
+			tracer.produce(4 * KiB);
+			tracer.finish();
+			continue;
+		}
+		/*
+		 * A mapping keeps the event it was made with, so it goes on, and nobody can switch it off; it ends with
+		 * the mapping of its area, and tells of that in the data ring.
+		 */
+		tracer.event.close();
+		tracer.produce(4 * KiB);
+		tracer.aux.unmap();
+		CHECK(tracer.drain() == 0);
+		must_yield(tracer.tally.aux_bytes, "while its CPU was busy");
+		CHECK(tracer.tally.lost == 0);
+		/* Any other PMU may have filled its buffer. */
+		if (synthetic()) {
+			CHECK(tracer.tally.truncated == 0);
+			CHECK(tracer.tally.aux_bytes == 8 * KiB + setup.record);
+		}
+	}
+}
+
+TEST_CASE("An AUX event with a ring of its own cannot be redirected to another, and goes on in its own",
+	"[contract][redirect]")
+{
+	pin(0);
+	Setup setup;
+	auto software = dummy(setup.target).value();
+	auto ring = DataRing::map(software, setup.data_bytes).value();
+	auto tracer = open_or_skip(setup);
+
+	tracer.enable();
+	auto redirected = tracer.event.set_output(software);
+	REQUIRE_FALSE(redirected);
+	CHECK(redirected.error().code == EINVAL);
+	tracer.produce(4 * KiB);
+	tracer.finish();
+	must_yield(tracer.aux.head(), "while its CPU was busy");
+}
+
+TEST_CASE(
+	"An AUX event redirected to a ring without an AUX area traces nothing, until there is one", "[synth][redirect]")
+{
+	need_synthetic();
+	pin(0);
+	Setup setup;
+	auto software = dummy(setup.target).value();
+	auto ring = DataRing::map(software, setup.data_bytes).value();
+	auto event = Event::open(make_attr(setup), setup.target).value();
+
+	event.set_output(software).value();
+	event.enable().value();
+	CHECK(emitter().emit(0, 64).error == ENXIO);
+	event.disable().value();
+	auto alias = DataRing::map(event, setup.data_bytes);
+	if (!alias) {
+		/* Kernels that let no redirected event map the ring, but an area, and then count it wrongly: we refuse. */
+		KernelLog log;
+		auto area = AuxRing::map(ring, event, 32 * KiB, AuxMode::full_trace);
+
+		REQUIRE_FALSE(area);
+		CHECK(area.error().code == ENOMEM);
+		CHECK(log.says("AUX buffer refused: the event writes into another event's ring"));
+		CHECK(buffers().empty());
+		return;
+	}
+	auto area = AuxRing::map(ring, event, 32 * KiB, AuxMode::full_trace).value();
+	event.enable().value();
+	CHECK(emitter().emit(0, 2048).error == 0);
+	event.disable().value();
+	CHECK(area.head() == 2048 + setup.record);
+	CHECK(foreign_bytes(area.readable(), setup.seed, 0) == "");
+}
+
+TEST_CASE(
+	"An area that was not made for an event's needs is not written into, and that is counted", "[synth][redirect]")
+{
+	need_synthetic();
+	pin(0);
+	Idle idle;
+	Setup lends, borrows;
+	lends.target = Target::task_on_cpu(idle.pid, 0);
+	std::optional<Tracer> lender;
+	{
+		/* Of single pages, and not mapped for the unit. */
+		Fault blocks("orders", 1000);
+		lender.emplace(lends);
+	}
+	REQUIRE(buffers().front().chunks > 1);
+	borrows.target = Target::task_on_cpu(0, 0);
+	for (const auto &[output, pages, suits] : std::initializer_list<std::tuple<unsigned, unsigned, bool>>{
+		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_HALF, false},
+		     {AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_PAGES_LARGE, false},
+		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_ANY, true}}) {
+		borrows.output = output;
+		borrows.pages = pages;
+		INFO(describe(borrows));
+		auto event = Event::open(make_attr(borrows), borrows.target).value();
+		event.set_output(lender->event).value();
+		const auto before = statistics();
+		event.enable().value();
+		CHECK(emitter().emit(0, 2048).error == (suits ? 0 : ENXIO));
+		event.disable().value();
+		const auto delta = statistics().since(before);
+		CAPTURE(delta.text());
+		CHECK((delta["unsuited"] > 0) == !suits);
+		CHECK((delta["begins"] > 0) == suits);
+		CHECK((lender->aux.head() > 0) == suits);
+	}
+}
+
+TEST_CASE("Two events of one PMU cannot write into one ring at once", "[synth][redirect]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	Setup zero, one;
+	one.target = Target::on_cpu(1);
+	Tracer first(zero);
+	auto second = Event::open(make_attr(one), one.target).value();
+	/* Another CPU's ring: the core refuses, and both go on. */
+	auto redirected = second.set_output(first.event);
+	REQUIRE_FALSE(redirected);
+	CHECK(redirected.error().code == EINVAL);
+	first.enable();
+	first.emit_all(1024);
+	first.finish();
+}
+
+TEST_CASE("Two threads' events share one ring by turns, and what one steps over for the other is padded",
+	"[synth][redirect]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+		auto before = statistics();
+		Setup mine, theirs;
+		Gate to_child, to_parent;
+
+		/* Records of another size begin at other multiples. */
+		mine.output = theirs.output = output;
+		mine.aux_bytes = theirs.aux_bytes = 512 * KiB;
+		theirs.record = 1024;
+		constexpr int rounds = 30;
+		constexpr std::uint64_t bytes = 2048 + 64;
+		pid_t child = spawn([&] {
+			bool good = true;
+
+			pin(0);
+			for (int i = 0; i < rounds; i++) {
+				good &= to_child.wait() && emitter().emit(0, 2048).error == 0;
+				to_parent.open();
+			}
+			return good;
+		});
+		mine.target = Target::task_on_cpu(0, 0);
+		theirs.target = Target::task_on_cpu(child, 0);
+		pin(0);
+		Tracer shared(mine);
+		INFO(describe(mine));
+		/* Two events, two sizes. */
+		TraceExpectation expectation;
+		expectation.seed = mine.seed;
+		expectation.cpu = 0;
+		shared.expect(expectation);
+		auto guest = Event::open(make_attr(theirs), theirs.target).value();
+		guest.set_output(shared.event).value();
+		shared.enable();
+		guest.enable().value();
+		/* Each waits for the other, so the CPU goes from one to the other. */
+		for (int i = 0; i < rounds; i++) {
+			shared.emit_all(bytes, 0);
+			to_child.open();
+			REQUIRE(to_parent.wait());
+		}
+		CHECK(succeeded(child));
+		guest.disable().value();
+		guest.close();
+		shared.finish_without_statistics();
+
+		const auto &totals = shared.verifier.totals();
+		auto delta = statistics().since(before);
+		CHECK(shared.verifier.streams().size() == 2);
+		CHECK(totals.lost == 0);
+		CHECK(totals.pad_bytes > 0);
+		CHECK(delta["padded"] == totals.pad_bytes);
+		CHECK(delta["produced"] == totals.record_bytes);
+		CHECK(delta["committed"] == totals.bytes);
+		CHECK(delta["begins"] == delta["ends"]);
+	}
+}
+
+TEST_CASE("Two PMUs and a software event, redirected in every order, never write into each other's buffers",
+	"[synth][redirect]")
+{
+	need_synthetic();
+	auto other = Pmu::find(other_name);
+	if (!other)
+		SKIP("it takes a second AUX PMU, " << other_name << ": load drivers/example");
+
+	Statistics mine = statistics();
+	Statistics theirs = Statistics::read(other_name).value();
+	constexpr std::uint32_t seed = 0xa11ce;
+	pin(0);
+
+	/* Who is redirected to whom: 0 is ours, 1 the other PMU's, 2 the software event. */
+	using Step = std::pair<int, int>;
+	const std::vector<Step> all{{2, 0}, {1, 2}, {2, 1}, {0, 2}, {1, 0}, {0, 1}};
+	std::uint64_t accepted = 0, refused = 0;
+
+	/* Which of the two has its rings mapped: bit 0 ours, bit 1 the other's. */
+	for (unsigned mapped = 1; mapped < 4; mapped++)
+		for (const Step &first : all)
+			for (const Step &second : all)
+				for (const Step &third : all) {
+					if (first == second || second == third || first == third)
+						continue;
+					Setup setup;
+					setup.seed = seed;
+					setup.aux_bytes = 16 * KiB;
+					setup.data_bytes = 8 * KiB;
+					setup.target = Target::task();
+					std::array<Event, 3> events;
+					events[0] = Event::open(make_attr(setup), setup.target).value();
+					events[1] = Event::open(other->attr(), setup.target).value();
+					events[2] = dummy(setup.target).value();
+
+					DataRing data[2];
+					AuxRing aux[2];
+					for (unsigned k = 0; k < 2; k++) {
+						if (!(mapped & 1u << k))
+							continue;
+						data[k] = DataRing::map(events[k], setup.data_bytes).value();
+						aux[k] = AuxRing::map(
+							data[k], events[k], setup.aux_bytes, AuxMode::full_trace)
+								 .value();
+					}
+					for (const Step &step : {first, second, third}) {
+						if (events[static_cast<std::size_t>(step.first)].set_output(
+							    events[static_cast<std::size_t>(step.second)]))
+							accepted++;
+						else
+							refused++;
+					}
+					for (auto &event : events)
+						event.enable().value();
+					auto outcome = emitter().emit(0, 1024);
+					for (auto &event : events)
+						event.disable().value();
+					CAPTURE(mapped, first, second, third, outcome.error);
+					/* Ours writes into ours, whole, or not at all. */
+					if (mapped & 1)
+						CHECK(foreign_bytes(aux[0].readable(), seed, 0) == "");
+					if (!outcome.error && mapped & 1)
+						CHECK(aux[0].head() >= 1024);
+					/* And nothing of ours is in the other's. */
+					if (mapped & 2) {
+						auto all_of_it = aux[1].view(0, aux[1].size()).first;
+						std::uint32_t magic = AUXPMU_RECORD_MAGIC;
+						bool found = ::memmem(
+							all_of_it.data(), all_of_it.size(), &magic, sizeof(magic));
+						if (found) {
+							TraceVerifier verifier;
+							auxpmu_record record{};
+							auto at = static_cast<const std::byte *>(
+								::memmem(all_of_it.data(), all_of_it.size(), &magic,
+									sizeof(magic)));
+							std::memcpy(&record, at, sizeof(record));
+							CHECK(record.seed != seed);
+						}
+					}
+				}
+	INFO(accepted << " redirections accepted by the core, " << refused << " refused");
+	CHECK(accepted > 0);
+	/* The core let buffers through to the wrong PMU; that was seen, and counted. */
+	CHECK(statistics().since(mine)["wrong_pmu"] + Statistics::read(other_name).value().since(theirs)["wrong_pmu"] >
+		0);
+	CHECK(statistics().since(mine)["begins"] == statistics().since(mine)["ends"]);
+	CHECK(buffers().empty());
+}
+
+namespace
+{
+
+/*
+ * A child begins in one ring and goes on in another. False if it was made to leave its CPU before it wrote beyond its window: then it
+ * comes back to the second ring, which does not hold all of it. @brim: a byte of the first ring is given back, so that
+ * the unit fills it to its end; of what it wrote until then the last record is kept back.
+ */
+bool go_on_in_another_ring(unsigned output, std::uint32_t watermark, bool brim)
+{
+	auto before = statistics();
+	Idle idle[2];
+	Family family;
+	Setup setup;
+
+	setup.output = output;
+	setup.watermark = watermark;
+	setup.target = Target::task_on_cpu(idle[0].pid, 1);
+	INFO(describe(setup));
+	Tracer first(setup);
+	setup.target = Target::task_on_cpu(idle[1].pid, 1);
+	Tracer second(setup);
+	expect_child(first);
+	expect_child(second);
+
+	setup.target = Target::task_on_cpu(family.begin(), 1);
+	setup.inherit = true;
+	auto event = Event::open(make_attr(setup), setup.target).value();
+	event.set_output(first.event).value();
+	event.enable().value();
+	if (brim) {
+		REQUIRE(family.write(2048) == 0);
+		event.disable().value();
+		first.data.page().aux_tail = 1;
+		event.enable().value();
+	}
+	const std::uint64_t switches = family.switches();
+	REQUIRE(family.write(2048) == 0);
+	event.set_output(second.event).value();
+	/* More than the window that the unit has, and less than both areas hold; what is copied has windows of its RAM. */
+	const int error = family.write(output == AUXPMU_SYNTH_COPY ? 48 * KiB : watermark + 32 * KiB);
+	if (error == ENOSPC && family.switches() != switches)
+		return false;
+	REQUIRE(error == 0);
+	event.disable().value();
+
+	take_whole(first);
+	take_whole(second);
+	auto counted = statistics().since(before);
+	INFO("statistics: " << counted.text());
+	/* Behind what was handed over, and what was kept back, nothing was written. */
+	const std::uint64_t written = first.aux.head() + counted["lost_space"];
+	CHECK(all_zero(first.aux.view(written, setup.aux_bytes).first));
+	CHECK(counted["begins"] == counted["ends"]);
+	CHECK(counted["committed"] == first.verifier.totals().bytes + second.verifier.totals().bytes);
+	CHECK(counted["produced"] + counted["padded"] ==
+		counted["committed"] + counted["lost_unit"] + counted["lost_space"]);
+	CHECK(counted["lost_space"] == (brim ? 64u : 0u));
+	CHECK((written == setup.aux_bytes) == brim);
+	CHECK((second.tally.partial > 0) == (counted["lost_space"] > 0));
+	return true;
+}
+
+} // namespace
+
+TEST_CASE("A child's trace goes on in the ring that its parent's event is redirected to", "[synth][redirect]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		for (std::uint32_t watermark : {16384u, 65536u})
+			wait_until("a child that stays on its CPU",
+				[output, watermark] { return go_on_in_another_ring(output, watermark, false); });
+	wait_until("a child that stays on its CPU",
+		[] { return go_on_in_another_ring(AUXPMU_SYNTH_WINDOW, 65536, true); });
+}
+
+namespace
+{
+
+/*
+ * A ring goes while a child writes into it. False if the child was made to leave its CPU meanwhile: when it comes back it writes
+ * into its parent's present ring, and keeps nothing of the other.
+ */
+bool orphan_a_ring(unsigned output)
+{
+	Idle idle[2];
+	Family family;
+	Setup setup;
+
+	setup.output = output;
+	setup.target = Target::task_on_cpu(idle[1].pid, 1);
+	Tracer second(setup);
+	expect_child(second);
+	setup.target = Target::task_on_cpu(family.begin(), 1);
+	setup.inherit = true;
+	auto event = Event::open(make_attr(setup), setup.target).value();
+	std::uint64_t switches;
+	{
+		setup.target = Target::task_on_cpu(idle[0].pid, 1);
+		setup.inherit = false;
+		Tracer first(setup);
+		event.set_output(first.event).value();
+		event.enable().value();
+		switches = family.switches();
+		REQUIRE(family.write(2048) == 0);
+		event.set_output(second.event).value();
+	}
+	const std::size_t left = buffers().size();
+	if (family.switches() != switches)
+		return false;
+	/* The last reference to the first ring's pages is the child's. */
+	CHECK(left == 2);
+	/* From here, so that an interrupt of the child's CPU does it; when the child is there. */
+	wait_until("the child to be on its CPU", [&] { return emitter().emit(1, 64).error == 0; });
+	REQUIRE(emitter().emit(1, 64 * KiB).error == 0);
+	wait_until("the buffer to be freed", [] { return buffers().size() == 1; });
+	event.disable().value();
+	take_whole(second);
+	return true;
+}
+
+} // namespace
+
+/* The core warns; so it has a guest of its own (selftests/vm/orphan). */
+TEST_CASE("A ring that goes while a child writes into it, whose parent was redirected", "[.orphan][core-warns]")
+{
+	need_synthetic();
+	pin(0);
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+		wait_until("a child that stays on its CPU", [output] {
+			const bool stayed = orphan_a_ring(output);
+			wait_until("the buffers to be freed", [] { return buffers().empty(); });
+			return stayed;
+		});
+}
+
+TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][redirect]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	/*
+	 * C follows a thread and goes away when it executes a program; D follows the same thread, inherited, into C's ring; the
+	 * thread forks, and parent and child run on two CPUs.
+	 */
+	int up[2], down[2];
+	REQUIRE(::pipe(up) == 0);
+	REQUIRE(::pipe(down) == 0);
+	pid_t child = spawn([&] {
+		char byte;
+
+		::close(down[1]);
+		if (::read(down[0], &byte, 1) != 1)
+			return false;
+		::dup2(down[0], 8);
+		::dup2(up[1], 9);
+		/* The shell says that it is there, waits, and then it and a child of its own are busy. */
+		::execl("/bin/sh", "sh", "-c",
+			"echo x >&9; read x <&8; (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & "
+			"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; wait",
+			static_cast<char *>(nullptr));
+		return false;
+	});
+
+	Setup setup;
+	setup.target = Target::task(child);
+	setup.manual = false;
+	setup.rate = 64;
+	auto attr = make_attr(setup);
+	attr.remove_on_exec = 1;
+	auto C = Event::open(attr, setup.target).value();
+	auto data = DataRing::map(C, setup.data_bytes).value();
+	auto aux = AuxRing::map(data, C, 256 * KiB, AuxMode::full_trace).value();
+	C.enable().value();
+	(void)!::write(down[1], "g", 1);
+	::close(std::exchange(up[1], -1));
+	char byte;
+	REQUIRE(::read(up[0], &byte, 1) == 1);
+
+	/* On any CPU, inherited: the trick of old. */
+	setup.inherit = true;
+	CHECK_FALSE(Event::open(make_attr(setup), setup.target));
+	/* On any CPU, not inherited; and inherited, one per CPU. */
+	setup.inherit = false;
+	std::vector<Event> events;
+	if (auto D = Event::open(make_attr(setup), setup.target)) {
+		if (D->set_output(C))
+			D->enable().value();
+		events.push_back(std::move(*D));
+	}
+	setup.inherit = true;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		setup.target = Target::task_on_cpu(child, cpu);
+		if (auto D = Event::open(make_attr(setup), setup.target)) {
+			(void)D->set_output(C);
+			(void)D->enable();
+			events.push_back(std::move(*D));
+		}
+	}
+	(void)!::write(down[1], "g\n", 2);
+	CHECK(succeeded(child));
+	for (auto &event : events)
+		event.disable().value();
+	std::string wrong = foreign_bytes(aux.readable(), setup.seed, 0);
+	CHECK(wrong == "");
+	for (int fd : {up[0], down[0], down[1]})
+		::close(fd);
+}
+
+namespace Catch
+{
+
+template <>
+struct StringMaker<std::pair<int, int>> {
+	static std::string convert(const std::pair<int, int> &step)
+	{
+		return std::format("{}->{}", step.first, step.second);
+	}
+};
+
+} // namespace Catch

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the contract may demand of a unit: trace only where its caps/yields promises it. */
+#ifndef AUXPMU_TESTS_YIELDS_H
+#define AUXPMU_TESTS_YIELDS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "shared/fixture.h"
+
+namespace auxpmu::test
+{
+
+/* The first word of caps/yields; PMUs that have no such file are asked what most can do. */
+inline std::string yields()
+{
+	auto said = pmu().cap("yields").value_or("work");
+
+	return said.substr(0, said.find(' '));
+}
+
+/* Is that many bytes of trace what the unit promised of a busy CPU?  Fails once, with what was seen of this unit. */
+inline void must_yield(std::uint64_t bytes, std::string_view when)
+{
+	if (yields() == "nothing")
+		return;
+	INFO(options().pmu << ", whose caps/yields says " << yields() << ", wrote " << bytes << " bytes " << when);
+	REQUIRE(bytes > 0);
+}
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_YIELDS_H */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What tests of the backends for Intel's trace units share. */
+#ifndef AUXPMU_TESTS_HARDWARE_H
+#define AUXPMU_TESTS_HARDWARE_H
+
+#include <string>
+
+#include "shared/fixture.h"
+
+namespace auxpmu::test
+{
+
+/* The kernel's own PMU of the units of the PMU under test; empty if that is no such PMU. */
+inline std::string intree()
+{
+	const std::string &ours = options().pmu;
+
+	return ours == "auxpmu_pt" ? "intel_pt" : ours == "auxpmu_bts" ? "intel_bts" : "";
+}
+
+inline void need_hardware()
+{
+	if (intree().empty())
+		SKIP("the PMU under test is neither auxpmu_pt nor auxpmu_bts");
+}
+
+inline void need(const std::string &ours)
+{
+	if (options().pmu != ours)
+		SKIP("the PMU under test is not " << ours);
+}
+
+inline void need_in_tree()
+{
+	need_hardware();
+	if (!Pmu::find(intree()))
+		SKIP("the kernel's own " << intree() << " is not there");
+}
+
+inline std::string attribute(const std::string &name, const std::string &of = options().pmu)
+{
+	return read_small_file("/sys/bus/event_source/devices/" + of + "/" + name).value_or("");
+}
+
+/* Where tables hold one region only, each of them interrupts, and an overwriting buffer has to be one block. */
+inline bool each_region_interrupts()
+{
+	return attribute("caps/topa_multiple_entries").starts_with("0");
+}
+
+/* Address filters that an event may have. */
+inline unsigned long nr_filters()
+{
+	return std::stoul("0" + attribute("nr_addr_filters"));
+}
+
+/* The units are given back a moment after the last event is gone. */
+inline void wait_until_free(const std::string &pmu = options().pmu)
+{
+	wait_until("the trace units to be given back", [&] { return !attribute("claim", pmu).starts_with("held"); });
+}
+
+/* Code that makes trace: a few bytes of PT, two records and more of BTS, for each of these calls. */
+void churn(unsigned calls);
+
+inline Setup on_cpu(int cpu, std::size_t aux_bytes)
+{
+	Setup setup;
+
+	setup.target = Target::on_cpu(cpu);
+	setup.aux_bytes = aux_bytes;
+	setup.exclude_kernel = true;
+	return setup;
+}
+
+/* Traces until there is so much, or the event is off. */
+inline void fill(Tracer &tracer, std::uint64_t bytes)
+{
+	const std::uint64_t end = tracer.aux.head() + bytes;
+
+	wait_until("trace", [&] {
+		churn(1000);
+		return tracer.aux.head() >= end || tracer.off();
+	});
+}
+
+/* A line of /proc/interrupts, of CPU 0. */
+std::uint64_t interrupts(const std::string &name);
+
+/* A counter of CPU 0 that interrupts, and nobody wants to know. */
+Event sampler(std::uint64_t period, bool kernel);
+
+/* Works until more than twenty NMIs have come. */
+void take_nmis();
+
+/* Where the kernel has it; skips the test when it does not say. */
+std::uint64_t symbol(const std::string &wanted);
+
+/* An event of the kernel's own driver, opened by the test that is not to disturb it. */
+Result<Event> open_in_tree(Target target);
+
+/* Traces this thread with the kernel's own driver; bytes. */
+std::uint64_t trace_in_tree(int cpu);
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_HARDWARE_H */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Settings of the machine that are different while a test runs. */
+#ifndef AUXPMU_TESTS_KNOB_H
+#define AUXPMU_TESTS_KNOB_H
+
+#include <filesystem>
+#include <string>
+
+#include <grp.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "kit/pmu.h"
+#include "shared/fixture.h"
+
+namespace auxpmu::test
+{
+
+/* A file of procfs or sysfs that has another content while this lives; false if that could not be. */
+class Knob
+{
+public:
+	Knob(std::string file, const std::string &value) : path(std::move(file))
+	{
+		if (auto now = read_small_file(path))
+			before = *now;
+		/* Of a choice, what is chosen. */
+		if (auto open = before.find_first_of("[("), close = before.find_first_of("])");
+			close != std::string::npos)
+			before = before.substr(open + 1, close - open - 1);
+		good = !before.empty() && write_small_file(path, value);
+	}
+	~Knob()
+	{
+		if (good)
+			static_cast<void>(write_small_file(path, before));
+	}
+	Knob(const Knob &) = delete;
+	explicit operator bool() const { return good; }
+
+private:
+	std::string path, before;
+	bool good = false;
+};
+
+/* CPU 1 goes and comes; it is there again when this has gone.  The test is skipped where it cannot go. */
+class Cpu1
+{
+public:
+	Cpu1()
+	{
+		if (!write_small_file(file, "1"))
+			SKIP("there is no CPU 1 that can go offline");
+	}
+	~Cpu1() { static_cast<void>(write_small_file(file, "1")); }
+	Cpu1(const Cpu1 &) = delete;
+	void offline() { write_small_file(file, "0").value(); }
+	void online() { write_small_file(file, "1").value(); }
+
+private:
+	static constexpr const char *file = "/sys/devices/system/cpu/cpu1/online";
+};
+
+/* What a user may: as sysctl kernel.perf_event_paranoid says. */
+struct Paranoid : Knob {
+	explicit Paranoid(int value) : Knob("/proc/sys/kernel/perf_event_paranoid", std::to_string(value)) {}
+};
+
+/* Everybody may open events of synthetic and modelled PMUs. */
+struct Unprivileged : Knob {
+	Unprivileged() : Knob("/sys/module/auxpmu_synth/parameters/unprivileged", "1") {}
+};
+
+/* Skips the test where units cannot be modelled; mounts configfs if nobody has. */
+inline void need_configfs()
+{
+	need_synthetic();
+	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
+		::mount("configfs", "/sys/kernel/config", "configfs", 0, nullptr);
+	if (!std::filesystem::exists(AUXPMU_CONFIGFS))
+		SKIP("no configfs: this kernel has none, or it cannot be mounted by this user");
+}
+
+/* From now on this process is nobody's: no capabilities, no groups. */
+inline bool become_nobody()
+{
+	constexpr uid_t nobody = 65534;
+
+	return ::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 &&
+	       ::setresuid(nobody, nobody, nobody) == 0;
+}
+
+} // namespace auxpmu::test
+
+#endif /* AUXPMU_TESTS_KNOB_H */

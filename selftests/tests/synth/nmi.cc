@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Samples of trace taken in NMI: whatever they interrupt, each is as long as asked, proven byte by byte, and ends where the
+ * trace was, or is zeros and counted.
+ *
+ * The sampling member is the kernel's tracepoint nmi:nmi_handler; the NMIs come from the synthetic PMU's "nmi".
+ */
+#include <atomic>
+#include <format>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/ioctl.h>
+
+#include "shared/sampler.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+NmiSender need_nmi()
+{
+	auto sender = NmiSender::open(options().pmu);
+
+	if (!sender)
+		SKIP("no NMIs can be sent: " << sender.error().text);
+	return std::move(*sender);
+}
+
+Setup on_cpu_0(unsigned output, AuxMode mode, std::size_t aux_bytes = 64 * KiB)
+{
+	Setup setup;
+
+	pin(0);
+	setup.output = output;
+	setup.mode = mode;
+	setup.aux_bytes = aux_bytes;
+	setup.data_bytes = 512 * KiB;
+	return setup;
+}
+
+/* One sample for each of our NMIs: the tracepoint fires for each handler, and ours is the one that handles them. */
+struct NmiSampler : Sampler {
+	NmiSampler(const Setup &wanted, std::uint32_t bytes)
+		: Sampler(wanted, sampling_member(at_tracepoint("nmi/nmi_handler"), bytes))
+	{
+		REQUIRE(::ioctl(member.fd(), PERF_EVENT_IOC_SET_FILTER, "handled==1") == 0);
+	}
+};
+
+/* Sends one NMI to CPU 0, which takes exactly one sample: its trace. */
+std::vector<std::byte> sample_in_nmi(NmiSender &nmi, Sampler &sampler)
+{
+	REQUIRE(nmi.send(0, 1) == 0);
+	auto all = sampler.samples();
+	REQUIRE(all.size() == 1);
+	return all[0];
+}
+
+constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
+constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
+
+/* One more member, which samples 1024 bytes in the same ring at each of our NMIs; off until the leader is enabled. */
+Event nmi_member(Sampler &sampler)
+{
+	sampler.tracer.disable();
+	auto attr = sampling_member(at_tracepoint("nmi/nmi_handler"), 1024);
+	auto member = Event::open(attr, sampler.tracer.setup.target, sampler.tracer.event.fd()).value();
+
+	member.set_output(sampler.tracer.event).value();
+	member.set_filter("handled==1").value();
+	return member;
+}
+
+} // namespace
+
+TEST_CASE("A sample taken in NMI ends with the newest trace, and is filled with zeros in front while there is less",
+	"[synth][nmi]")
+{
+	need_synthetic();
+	auto nmi = need_nmi();
+	for (unsigned output : outputs)
+		for (AuxMode mode : modes)
+			for (std::uint32_t size : {8u, 64u, 1000u, 4096u}) {
+				Setup setup = on_cpu_0(output, mode);
+				NmiSampler sampler(setup, size);
+
+				INFO(describe(setup) << ", samples of " << size);
+				CHECK(wrong_with(sample_in_nmi(nmi, sampler), setup, 1, size) == "");
+				for (std::uint64_t more : {64u, 640u, 4096u, 8192u}) {
+					sampler.emit(more);
+					CHECK(wrong_with(sample_in_nmi(nmi, sampler), setup, sampler.records(), size) ==
+						"");
+				}
+				sampler.tracer.finish();
+			}
+}
+
+TEST_CASE("A sample taken in NMI may reach around the end of the buffer, many times", "[synth][nmi]")
+{
+	need_synthetic();
+	auto nmi = need_nmi();
+	for (unsigned output : outputs)
+		for (AuxMode mode : modes) {
+			Setup setup = on_cpu_0(output, mode, output == AUXPMU_SYNTH_COPY ? 128 * KiB : 16 * KiB);
+			setup.record = 256;
+			NmiSampler sampler(setup, 8192);
+
+			INFO(describe(setup));
+			for (int round = 0; round < 64; round++) {
+				sampler.emit(2048 + 256);
+				CHECK(wrong_with(sample_in_nmi(nmi, sampler), setup, sampler.records(), 8192) == "");
+				if (mode == AuxMode::full_trace)
+					sampler.tracer.aux.consume(sampler.tracer.aux.readable().size());
+			}
+			sampler.tracer.disable();
+		}
+}
+
+TEST_CASE("Sizes of samples taken in NMI: none, odd, more than the buffer, more than a record holds", "[synth][nmi]")
+{
+	need_synthetic();
+	auto nmi = need_nmi();
+	struct Case {
+		std::uint32_t asked;
+		std::size_t aux_bytes;
+		std::size_t expected; /* 0: what fits a record */
+	};
+	for (const Case &one : {Case{1001, 64 * KiB, 1000}, Case{32 * KiB, 16 * KiB, 16 * KiB},
+		     Case{64 * KiB - 1, 256 * KiB, 0}, Case{64 * KiB, 256 * KiB, 0}}) {
+		Setup setup = on_cpu_0(AUXPMU_SYNTH_SCATTER, AuxMode::overwrite, one.aux_bytes);
+		NmiSampler sampler(setup, one.asked);
+
+		INFO("asked for " << one.asked << " of " << one.aux_bytes);
+		sampler.emit(3 * one.aux_bytes);
+		auto trace = sample_in_nmi(nmi, sampler);
+		if (one.expected)
+			CHECK(trace.size() == one.expected);
+		else
+			CHECK((trace.size() > 64 * KiB - 128 && trace.size() < 64 * KiB && trace.size() % 8 == 0));
+		CHECK(wrong_with(trace, setup, sampler.records(), trace.size()) == "");
+		sampler.tracer.disable();
+	}
+	/* None asked for: the sample has the field, and nothing in it. */
+	Setup setup = on_cpu_0(AUXPMU_SYNTH_SCATTER, AuxMode::overwrite);
+	NmiSampler sampler(setup, 0);
+	auto before = statistics();
+	CHECK(sample_in_nmi(nmi, sampler).empty());
+	CHECK(statistics().since(before)["samples"] == 0);
+}
+
+TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and nothing of the trace is disturbed",
+	"[synth][nmi]")
+{
+	need_synthetic();
+	for (unsigned output : outputs)
+		for (AuxMode mode : modes) {
+			Setup setup = on_cpu_0(output, mode, 16 * KiB);
+			/* Interrupts come often, so that there are turns. */
+			setup.watermark = mode == AuxMode::full_trace ? 4 * KiB : 0;
+			NmiSampler sampler(setup, 1024);
+			Tracer &tracer = sampler.tracer;
+			tracer.allow_gaps_of_copies();
+			auto nmi = need_nmi();
+			std::uint64_t samples = 0, zeros = 0;
+			std::string wrong;
+			auto drain = [&] {
+				tracer.drain([&](const RecordView &view) {
+					auto sample = std::get<SampleRecord>(decode(view, sampler.attr));
+					std::uint64_t newest;
+
+					samples++;
+					zeros += all_zero(sample.aux);
+					if (wrong.empty())
+						wrong = wrong_with_any(sample.aux, setup, 1024, newest);
+				});
+			};
+
+			INFO(describe(setup));
+			for (const char *step : {"request", "begin", "arm", "disarm", "end", "full"})
+				REQUIRE(nmi.at(step));
+			for (int round = 0; round < 6; round++) {
+				/* More than there is room for, so that it becomes full, too. */
+				(void)tracer.emit(24 * KiB);
+				tracer.disable();
+				drain();
+				tracer.enable();
+			}
+			tracer.disable();
+			drain();
+			nmi.off().value();
+			CHECK(wrong == "");
+			auto counted = statistics().since(*tracer.before);
+			CHECK(counted["samples"] == samples);
+			CHECK(counted["sample_no_trace"] == zeros);
+			/*
+			 * Most are steps of the owner's, and find it at work; the request to stop is made before. The member is
+			 * not yet on when the event starts, and still is when it stops: disarm and end.
+			 */
+			CHECK(zeros >= 6 * 2);
+			CHECK(samples >= zeros);
+			tracer.finish();
+		}
+}
+
+TEST_CASE("With the buffer full a sample taken in NMI is zeros, and counted", "[synth][nmi]")
+{
+	need_synthetic();
+	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW}) {
+		Setup setup = on_cpu_0(output, AuxMode::full_trace, 16 * KiB);
+		NmiSampler sampler(setup, 2048);
+		auto nmi = need_nmi();
+
+		INFO(describe(setup));
+		/* The request to stop is made of a session that is full and at rest: nobody is the owner. */
+		REQUIRE(nmi.at("request"));
+		auto before = statistics();
+		CHECK(sampler.tracer.emit(1 * MiB).error == ENOSPC);
+		wait_until("the full buffer's event to be off", [&] { return sampler.tracer.off(); });
+		auto all = sampler.samples();
+		auto counted = statistics().since(before);
+		REQUIRE(!all.empty());
+		CHECK(wrong_with(all.back(), setup, 0, 2048) == "");
+		CHECK(counted["truncations"] == 1);
+		CHECK(counted["sample_no_trace"] >= 1);
+		CHECK(counted["samples"] == all.size());
+	}
+}
+
+TEST_CASE("A sample taken in NMI inside another sample of the ring has no trace, and does the other no harm",
+	"[synth][nmi]")
+{
+	need_synthetic();
+	for (unsigned output : outputs)
+		for (AuxMode mode : modes) {
+			Setup setup = on_cpu_0(output, mode);
+			Sampler sampler(setup, 2048);
+			auto member = nmi_member(sampler);
+			auto nmi = need_nmi();
+			sampler.tracer.enable();
+			REQUIRE(nmi.at("sample"));
+
+			INFO(describe(setup));
+			for (int round = 0; round < 20; round++) {
+				sampler.emit(192);
+				sample_here();
+				/* Both have the same layout, so one attr decodes them. */
+				auto all = sampler.samples();
+				REQUIRE(all.size() == 2);
+				CHECK(all[0].size() + all[1].size() == 2048);
+				CHECK(wrong_with(all[0].empty() ? all[1] : all[0], setup, sampler.records(), 2048) ==
+					"");
+			}
+			sampler.tracer.disable();
+		}
+}
+
+TEST_CASE("A storm of NMIs while a unit traces, turns windows over, is sampled and read: all trace and all samples are "
+	  "right",
+	"[synth][nmi]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	for (unsigned output : outputs) {
+		Setup setup = on_cpu_0(output, AuxMode::full_trace, 256 * KiB);
+		setup.watermark = 4 * KiB;
+		setup.record = 256;
+		Sampler sampler(setup, 1024);
+		auto member = nmi_member(sampler);
+		auto nmi = need_nmi();
+		sampler.tracer.enable();
+
+		INFO(describe(setup));
+		/* No more than the data ring holds before it is read: neither CPU waits for the other. */
+		constexpr unsigned ahead = 256, burst = 32;
+		std::atomic<bool> done{false};
+		std::atomic<int> error{0};
+		std::atomic<std::uint64_t> sent{0}, granted{ahead};
+		std::thread sender([&] {
+			cpu_set_t set;
+
+			CPU_ZERO(&set);
+			CPU_SET(1, &set);
+			::sched_setaffinity(0, sizeof(set), &set);
+			while (!done && !error) {
+				if (sent + burst > granted)
+					continue;
+				error = nmi.send(0, burst);
+				sent += burst;
+			}
+		});
+		std::uint64_t samples = 0, nested = 0, zeros = 0, last = 0, steps_back = 0;
+		std::string wrong;
+		while ((samples < 600 || !zeros || samples == zeros) && wrong.empty() && !error) {
+			sampler.emit(2304);
+			sample_here();
+			std::uint64_t before = sent;
+			sampler.tracer.drain([&](const RecordView &view) {
+				std::uint64_t newest;
+
+				if (!wrong.empty())
+					return;
+				auto sample = std::get<SampleRecord>(decode(view, sampler.attr));
+				samples++;
+				if (sample.aux.empty()) {
+					nested++;
+					return;
+				}
+				wrong = wrong_with_any(sample.aux, setup, 1024, newest);
+				zeros += !newest;
+				/* In the order of the ring, but for the one a nested one lies in: no trace goes back. */
+				steps_back += newest && newest < last;
+				if (newest)
+					last = newest;
+			});
+			granted = before + ahead;
+		}
+		done = true;
+		sender.join();
+		CHECK(error == 0);
+		CHECK(wrong == "");
+		CHECK(steps_back == 0);
+		CHECK(last <= sampler.records());
+		sampler.tracer.finish();
+		std::printf("# %s: %llu samples, %llu zeros, %llu nested\n", describe(setup).c_str(),
+			static_cast<unsigned long long>(samples), static_cast<unsigned long long>(zeros),
+			static_cast<unsigned long long>(nested));
+	}
+}
+
+TEST_CASE(
+	"The framework's own trace events may sample the trace they tell of: each has its sample, and there is an end",
+	"[synth][nmi]")
+{
+	need_synthetic();
+	need_sampling();
+	struct Case {
+		unsigned output;
+		AuxMode mode;
+	};
+	for (const Case &one :
+		{Case{AUXPMU_SYNTH_WINDOW, AuxMode::full_trace}, Case{AUXPMU_SYNTH_COPY, AuxMode::overwrite}}) {
+		Setup setup = on_cpu_0(one.output, one.mode, 32 * KiB);
+		setup.watermark = one.mode == AuxMode::full_trace ? 4 * KiB : 0;
+		Tracer tracer(setup);
+		std::vector<Event> members;
+		perf_event_attr attr{};
+
+		for (const char *name : {"request", "begin", "arm", "disarm", "end", "full", "lost", "sample"}) {
+			attr = sampling_member(at_tracepoint(std::format("auxpmu/auxpmu_{}", name)), 1024);
+			members.push_back(Event::open(attr, setup.target, tracer.event.fd()).value());
+			members.back().set_output(tracer.event).value();
+		}
+		/* And one that finds the session at rest. */
+		attr = sampling_member("getppid", 1024);
+		members.push_back(Event::open(attr, setup.target, tracer.event.fd()).value());
+		members.back().set_output(tracer.event).value();
+
+		INFO(describe(setup));
+		std::uint64_t samples = 0, whole = 0;
+		std::string wrong;
+		tracer.enable();
+		for (int round = 0; round < 8; round++) {
+			tracer.emit_all(8 * KiB);
+			sample_here();
+			tracer.drain([&](const RecordView &view) {
+				auto sample = std::get<SampleRecord>(decode(view, attr));
+				std::uint64_t newest = 0;
+
+				samples++;
+				if (wrong.empty() && !sample.aux.empty())
+					wrong = wrong_with_any(sample.aux, setup, 1024, newest);
+				whole += newest > 0;
+			});
+		}
+		CHECK(wrong == "");
+		CHECK(whole >= 8);
+		/* The steps between: more than the samples at getppid, where there are turns; few for each of those. */
+		CHECK(samples >= (one.mode == AuxMode::full_trace ? 16 : 8));
+		CHECK(samples < 8 * 64);
+		tracer.finish();
+	}
+}
