@@ -10,7 +10,6 @@
 #include <cstring>
 #include <format>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,11 +18,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "kit/aux_ring.h"
-#include "kit/data_ring.h"
-#include "kit/event.h"
 #include "kit/liveness.h"
 #include "kit/pmu.h"
+#include "kit/recorder.h"
 #include "kit/statistics.h"
 #include "synth/on_demand.h"
 #include "synth/trace_verifier.h"
@@ -62,24 +59,31 @@ double ms()
 	throw std::runtime_error(what);
 }
 
-/* One event, its rings, and the proof of what came through them. */
-struct Recorder {
+/* A recorder of one CPU, and the proof of what came through it. */
+struct Proof {
 	int cpu;
-	Event event;
-	DataRing data;
-	AuxRing aux;
+	Recorder recorder;
 	TraceVerifier verifier;
-	std::optional<Liveness> liveness;
+	Liveness liveness;
 	std::uint64_t aux_records = 0;
 	std::uint64_t aux_bytes = 0; /* as the PERF_RECORD_AUX say */
 	std::uint64_t truncated = 0;
-	std::uint64_t restarted = 0; /* of those, gone on from */
 	std::uint64_t wakeups = 0;
 
-	Recorder(const Pmu &pmu, int on, AuxMode mode, unsigned rate, std::uint32_t seed) : cpu(on)
+	Proof(const Pmu &pmu, int on, AuxMode mode, unsigned rate, std::uint32_t seed)
+		: cpu(on), recorder(open(pmu, on, mode, rate, seed)),
+		  liveness(Liveness::watch(recorder.event()).value())
+	{
+		TraceExpectation expectation;
+
+		expectation.record_size = record;
+		expectation.seed = seed;
+		expectation.cpu = static_cast<std::uint32_t>(on);
+		verifier = TraceVerifier(expectation);
+	}
+	static Recorder open(const Pmu &pmu, int on, AuxMode mode, unsigned rate, std::uint32_t seed)
 	{
 		auto attr = pmu.attr();
-		TraceExpectation expectation;
 
 		attr.sample_id_all = 1;
 		attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
@@ -89,39 +93,47 @@ struct Recorder {
 		pmu.set(attr, "seed", seed).value();
 		pmu.set(attr, "rate", rate).value();
 		pmu.set(attr, "manual", rate ? 0 : 1).value();
-		event = Event::open(attr, Target::on_cpu(on)).value();
-		data = DataRing::map(event, 64 * KiB).value();
-		aux = AuxRing::map(data, event, area, mode, pmu.monotonic_aux_head()).value();
-		expectation.record_size = record;
-		expectation.seed = seed;
-		expectation.cpu = static_cast<std::uint32_t>(on);
-		verifier = TraceVerifier(expectation);
-		liveness = Liveness::watch(event).value();
+		return Recorder::open({.attr = attr,
+					      .target = Target::on_cpu(on),
+					      .data_bytes = 64 * KiB,
+					      .aux_bytes = area,
+					      .mode = mode,
+					      .monotonic_head = pmu.monotonic_aux_head()})
+			.value();
 	}
 
-	void read_records()
+	void feed(const Spans &spans)
 	{
-		data.drain([this](const RecordView &view) {
-			Record one = decode(view, event.attr());
-
-			if (auto *handed = std::get_if<AuxRecord>(&one)) {
-				aux_records++;
-				aux_bytes += handed->size;
-				truncated += handed->truncated();
-			}
-		});
-	}
-	/* Verifies what there is, and gives its room back. */
-	void read_trace()
-	{
-		Spans spans = aux.readable();
-
 		if (!verifier.feed(spans))
 			fail(std::format("CPU {}: {}", cpu, verifier.error()));
-		aux.consume(spans.size());
-		read_records();
 	}
-	bool off() { return liveness->look(event).value() == Liveness::State::off; }
+	void count(const RecordView &view)
+	{
+		Record one = decode(view, recorder.event().attr());
+
+		if (auto *handed = std::get_if<AuxRecord>(&one)) {
+			aux_records++;
+			aux_bytes += handed->size;
+			truncated += handed->truncated();
+		}
+	}
+	void read_records()
+	{
+		recorder.drain_records([this](const RecordView &view) { count(view); });
+	}
+	/* Verifies what there is, and gives its room back. */
+	void read_all()
+	{
+		recorder.drain(
+			[this](const Spans &spans) { feed(spans); }, [this](const RecordView &view) { count(view); });
+	}
+	void finish()
+	{
+		recorder.finish([this](const Spans &spans) { feed(spans); },
+				[this](const RecordView &view) { count(view); })
+			.value();
+	}
+	bool off() { return liveness.look(recorder.event()).value() == Liveness::State::off; }
 };
 
 /* The area as it is: T oldest unread byte (aux_tail), H where the unit goes on (aux_head), # unread, . free. */
@@ -140,12 +152,12 @@ std::string picture(std::uint64_t tail, std::uint64_t head)
 	return "[" + line + "]";
 }
 
-void row(const std::vector<std::unique_ptr<Recorder>> &all, const char *remark = "")
+void row(const std::vector<std::unique_ptr<Proof>> &all, const char *remark = "")
 {
 	std::string line = std::format("{:9.1f}", ms());
 
 	for (const auto &one : all) {
-		std::uint64_t tail = one->aux.tail(), head = one->aux.head();
+		std::uint64_t tail = one->recorder.aux().tail(), head = one->recorder.aux().head();
 
 		line += std::format("   {:>6} {:>6}  {}", tail / KiB, head / KiB, picture(tail, head));
 	}
@@ -159,7 +171,7 @@ void check_deadline()
 }
 
 /* Waits, without reading, until the unit has nowhere to go. */
-void look_away(Recorder &one)
+void look_away(Proof &one)
 {
 	std::uint64_t before = one.truncated;
 
@@ -173,12 +185,12 @@ void look_away(Recorder &one)
 bool full_trace(const Pmu &pmu, int cpus)
 {
 	const unsigned rates[] = {16, 7}; /* KiB per ms */
-	std::vector<std::unique_ptr<Recorder>> all;
+	std::vector<std::unique_ptr<Proof>> all;
 	auto before = Statistics::read(pmu.name()).value();
 
 	say("1. Full trace: every byte arrives, once\n");
 	for (int cpu = 0; cpu < cpus; cpu++)
-		all.push_back(std::make_unique<Recorder>(pmu, cpu, AuxMode::full_trace, rates[cpu], 0xd0 + cpu));
+		all.push_back(std::make_unique<Proof>(pmu, cpu, AuxMode::full_trace, rates[cpu], 0xd0 + cpu));
 	say("   On {} a software trace unit writes into an AUX area of {} KiB, mapped writable. It goes on at aux_head "
 	    "(H);",
 		cpus > 1 ? "CPU 0 and on CPU 1" : "CPU 0", area / KiB);
@@ -194,7 +206,7 @@ bool full_trace(const Pmu &pmu, int cpus)
 
 	began = Clock::now();
 	for (auto &one : all)
-		one->event.enable().value();
+		one->recorder.start().value();
 	unsigned rows = 0;
 	bool looked_away = false;
 	bool more = true;
@@ -202,7 +214,7 @@ bool full_trace(const Pmu &pmu, int cpus)
 		std::vector<pollfd> waits;
 
 		for (auto &one : all)
-			waits.push_back({one->event.fd(), POLLIN, 0});
+			waits.push_back({one->recorder.event().fd(), POLLIN, 0});
 		if (::poll(waits.data(), waits.size(), 1000) < 0)
 			fail(std::format("poll: {}", std::strerror(errno)));
 		if (++rows <= 10 || (looked_away && rows <= 14))
@@ -211,24 +223,21 @@ bool full_trace(const Pmu &pmu, int cpus)
 			say("      ...");
 		more = false;
 		for (std::size_t i = 0; i < all.size(); i++) {
-			Recorder &one = *all[i];
+			Proof &one = *all[i];
 
 			one.wakeups += (waits[i].revents & POLLIN) != 0;
-			one.read_trace();
+			one.read_all();
 			/* This program was too slow, and was told so: room has been made, go on. */
-			if (one.truncated != one.restarted) {
-				one.restarted = one.truncated;
-				one.event.restart().value();
-			}
+			if (one.recorder.is_full())
+				one.recorder.restart().value();
 			more |= one.verifier.position() < full_trace_bytes;
 		}
 		if (rows == 10) {
 			say("           now this program looks away from CPU 0 until the area is full ...");
 			look_away(*all[0]);
 			row(all, "  <- full");
-			all[0]->read_trace();
-			all[0]->restarted = all[0]->truncated;
-			all[0]->event.enable().value();
+			all[0]->read_all();
+			all[0]->recorder.start().value();
 			say("           ... the unit stopped, said TRUNCATED once, and the event is off; all of it was "
 			    "read and checked,\n"
 			    "           aux_tail moved, and PERF_EVENT_IOC_ENABLE set it going again:");
@@ -237,9 +246,7 @@ bool full_trace(const Pmu &pmu, int cpus)
 		check_deadline();
 	}
 	for (auto &one : all)
-		one->event.disable().value();
-	for (auto &one : all)
-		one->read_trace();
+		one->finish();
 	row(all, "  <- stopped, and read to the last byte");
 	double took = ms();
 
@@ -255,9 +262,10 @@ bool full_trace(const Pmu &pmu, int cpus)
 			fail(one->verifier.error());
 		say("   CPU {:<3} stream {:<3} {:>3} x   {:>7} {:>10}   {:>10}   {:>16}   {:>8}   {:>4}   {:>4}",
 			one->cpu, one->verifier.streams()[0].stream, totals.starts, totals.records, totals.bytes,
-			one->aux.head(), one->aux_bytes, one->wakeups, one->truncated,
+			one->recorder.aux().head(), one->aux_bytes, one->wakeups, one->truncated,
 			totals.lost ? std::to_string(totals.lost) : "none");
-		good &= totals.lost == 0 && totals.bytes == one->aux.head() && one->aux_bytes == one->aux.head();
+		good &= totals.lost == 0 && totals.bytes == one->recorder.aux().head() &&
+			one->aux_bytes == one->recorder.aux().head();
 		records += totals.records;
 		bytes += totals.record_bytes;
 	}
@@ -284,7 +292,7 @@ bool overwrite(const Pmu &pmu)
 	constexpr std::uint64_t amounts[] = {40 * KiB, 140 * KiB, 200 * KiB, 1000 * KiB, 5000 * KiB};
 	auto before = Statistics::read(pmu.name()).value();
 	auto emitter = Emitter::open(pmu.name()).value();
-	Recorder one(pmu, 0, AuxMode::overwrite, 0, 0xf1);
+	Proof one(pmu, 0, AuxMode::overwrite, 0, 0xf1);
 	std::uint64_t next_seq = 0, checked = 0;
 	bool good = true;
 
@@ -294,17 +302,16 @@ bool overwrite(const Pmu &pmu)
 	say("     written now   aux_head (KiB)   wrapped   {:<34}   oldest seq   newest   verified, no gap",
 		"the area");
 	for (std::uint64_t amount : amounts) {
-		one.event.enable().value();
+		one.recorder.start().value();
 		if (auto outcome = emitter.emit(0, amount); outcome.error)
 			fail(std::format("emit: {}", std::strerror(outcome.error)));
-		one.event.disable().value();
-		one.read_records();
+		one.finish();
 
 		TraceExpectation expectation;
 		expectation.record_size = record;
 		expectation.seed = 0xf1;
 		TraceVerifier verifier(expectation);
-		Snapshot shot = one.aux.snapshot();
+		Snapshot shot = one.recorder.aux().snapshot();
 		if (!verifier.snapshot(shot))
 			fail(verifier.error());
 		const TraceStream &stream = verifier.streams()[0];
@@ -316,7 +323,7 @@ bool overwrite(const Pmu &pmu)
 			stream.next_seq - 1, verifier.totals().records);
 	}
 	auto counted = Statistics::read(pmu.name()).value().since(before);
-	std::uint64_t head = one.aux.head();
+	std::uint64_t head = one.recorder.aux().head();
 	std::uint64_t overwritten = head > area ? head - area : 0;
 	say("\n   {} records were written, and the newest were there each time, whole and in order; {:.1f} MiB "
 	    "verified.",

@@ -97,6 +97,8 @@ public:
 	 */
 	static Result<AuxRing> map(
 		const DataRing &data, const Event &event, std::size_t bytes, AuxMode mode, bool monotonic_head = false);
+	/* Of an area of data's ring that is mapped already, as mode wants it: takes it over. */
+	static AuxRing over(const DataRing &data, Mapping mapped, AuxMode mode, bool monotonic_head = false);
 
 	/* Bytes written so far (full trace, or monotonic), else the offset behind the newest byte; acquire. */
 	std::uint64_t head() const noexcept { return __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE); }

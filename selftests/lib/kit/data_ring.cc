@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace auxpmu
 {
@@ -14,9 +15,20 @@ constexpr std::size_t largest_record = 65536;
 
 } // namespace
 
-Result<DataRing> DataRing::map(const Event &event, std::size_t bytes, DataAccess access)
+DataRing DataRing::over(Mapping mapped)
 {
 	DataRing ring;
+
+	ring.ring = std::move(mapped);
+	ring.scratch = std::make_unique<std::byte[]>(largest_record);
+	ring.bytes = ring.ring.data() + page_size();
+	ring.length = ring.ring.size() - page_size();
+	ring.position = ring.page().data_tail;
+	return ring;
+}
+
+Result<DataRing> DataRing::map(const Event &event, std::size_t bytes, DataAccess access)
+{
 	const std::size_t all = bytes + page_size();
 	const int protection = access == DataAccess::read_write ? PROT_READ | PROT_WRITE : PROT_READ;
 
@@ -26,7 +38,7 @@ Result<DataRing> DataRing::map(const Event &event, std::size_t bytes, DataAccess
 
 		return Error{code, explain_map_data(code, all)};
 	}
-	ring.ring = Mapping(address, all);
+	DataRing ring = over(Mapping(address, all));
 	if (access == DataAccess::read_only) {
 		address = ::mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, event.fd(), 0);
 		if (address == MAP_FAILED) {
@@ -36,10 +48,6 @@ Result<DataRing> DataRing::map(const Event &event, std::size_t bytes, DataAccess
 		}
 		ring.writable = Mapping(address, all);
 	}
-	ring.scratch = std::make_unique<std::byte[]>(largest_record);
-	ring.bytes = ring.ring.data() + page_size();
-	ring.length = bytes;
-	ring.position = ring.page().data_tail;
 	return ring;
 }
 

@@ -40,6 +40,8 @@ public:
 	 * to be written to the user page.
 	 */
 	static Result<DataRing> map(const Event &event, std::size_t bytes, DataAccess access = DataAccess::read_write);
+	/* Of a user page and a ring that are mapped already, writable: takes them over. */
+	static DataRing over(Mapping mapped);
 
 	/*
 	 * Hands each record there is to use(const RecordView &), oldest first, and gives its room back.  The view is valid

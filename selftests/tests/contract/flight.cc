@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kit/backward_ring.h"
+#include "kit/recorder.h"
 
 #include "shared/sampler.h"
 
@@ -30,16 +30,22 @@ Setup overwriting(unsigned output, std::size_t aux_bytes)
 	return setup;
 }
 
-/* An AUX event with a backward ring and an overwriting AUX area. */
-struct Recorder {
-	Recorder(const Setup &wanted, std::size_t ring_bytes) : setup(wanted)
+/* An AUX event with a backward ring and an overwriting AUX area, whose trace is made on demand. */
+struct Flight {
+	Flight(const Setup &wanted, std::size_t ring_bytes) : setup(wanted), recorder(open(wanted, ring_bytes)) {}
+
+	static Recorder open(const Setup &setup, std::size_t ring_bytes)
 	{
 		auto attr = make_attr(setup);
+
 		attr.write_backward = 1;
-		event = Event::open(attr, setup.target).value();
-		ring = BackwardRing::map(event, ring_bytes).value();
-		aux = AuxRing::map(ring.data(), event, setup.aux_bytes, AuxMode::overwrite, pmu().monotonic_aux_head())
-			      .value();
+		return Recorder::open({.attr = attr,
+					      .target = setup.target,
+					      .data_bytes = ring_bytes,
+					      .aux_bytes = setup.aux_bytes,
+					      .mode = AuxMode::overwrite,
+					      .monotonic_head = pmu().monotonic_aux_head()})
+			.value();
 	}
 
 	/* Has that many bytes written; what the event has made so far is then "made". */
@@ -50,14 +56,14 @@ struct Recorder {
 	}
 	void start()
 	{
-		event.enable().value();
+		recorder.start().value();
 		made += setup.record; /* START */
 	}
+	const Event &event() const { return recorder.event(); }
+	const AuxRing &aux() const { return recorder.aux(); }
 
 	Setup setup;
-	Event event;
-	BackwardRing ring;
-	AuxRing aux;
+	Recorder recorder;
 	std::uint64_t made = 0;
 };
 
@@ -99,36 +105,36 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint64_t piece : {2 * KiB, 40 * KiB})
 			for (unsigned sessions : {1u, 80u}) {
-				Recorder recorder(overwriting(output, 32 * KiB), 4 * KiB);
-				Chain chain(recorder.setup);
+				Flight flight(overwriting(output, 32 * KiB), 4 * KiB);
+				Chain chain(flight.setup);
 				std::uint64_t end = 0; /* of the trace at the dump before */
 				bool wrapped = false;
 
-				INFO(describe(recorder.setup)
+				INFO(describe(flight.setup)
 					<< ", " << sessions << " sessions of " << piece << " bytes");
 				for (int round = 0; round < 5; round++) {
 					for (unsigned i = 0; i < sessions; i++) {
-						recorder.start();
-						recorder.emit(piece);
-						recorder.event.disable().value();
+						flight.start();
+						flight.emit(piece);
+						flight.event().disable().value();
 					}
-					recorder.event.pause_output().value();
+					flight.event().pause_output().value();
 
 					/* Newest first: each record of trace begins where the one before it ended. */
-					std::uint64_t at = recorder.aux.head();
+					std::uint64_t at = flight.aux().head();
 					std::uint64_t found = 0;
 					bool chained = true;
-					Dump dump = recorder.ring.dump([&](const RecordView &view) {
-						Record one = decode(view, recorder.event.attr());
+					Dump dump = flight.recorder.backward().dump([&](const RecordView &view) {
+						Record one = decode(view, flight.event().attr());
 						auto *piece_of = std::get_if<AuxRecord>(&one);
 
 						if (!piece_of)
 							return;
 						chained &= piece_of->offset == at && piece_of->overwrite() &&
-							   piece_of->size == std::min<std::uint64_t>(
-										     piece + recorder.setup.record,
-										     recorder.setup.aux_bytes);
-						at -= piece + recorder.setup.record;
+							   piece_of->size ==
+								   std::min<std::uint64_t>(piece + flight.setup.record,
+									   flight.setup.aux_bytes);
+						at -= piece + flight.setup.record;
 						found++;
 					});
 					wrapped |= dump.overwritten > 0;
@@ -138,24 +144,24 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 						CHECK(found == sessions);
 						CHECK(at == end);
 					} else {
-						CHECK(dump.bytes + 128 > recorder.ring.data().size());
+						CHECK(dump.bytes + 128 > flight.recorder.backward().data().size());
 						CHECK(found < sessions);
 						CHECK(found > 10);
 					}
 					CHECK((!wrapped || dump.wrapped));
 
-					CHECK(recorder.aux.head() == recorder.made);
-					CHECK(recorder.aux.snapshot().wrapped ==
-						(recorder.made > recorder.setup.aux_bytes));
-					chain.take(recorder.aux);
-					end = recorder.aux.head();
-					recorder.event.resume_output().value();
+					CHECK(flight.aux().head() == flight.made);
+					CHECK(flight.aux().snapshot().wrapped ==
+						(flight.made > flight.setup.aux_bytes));
+					chain.take(flight.aux());
+					end = flight.aux().head();
+					flight.event().resume_output().value();
 				}
 				CHECK(wrapped == (sessions == 80));
-				std::uint64_t each = sessions * (piece + recorder.setup.record);
+				std::uint64_t each = sessions * (piece + flight.setup.record);
 				CHECK(chain.missed ==
-					5 * (each > recorder.setup.aux_bytes ? each - recorder.setup.aux_bytes : 0));
-				CHECK(chain.verifier.totals().bytes + chain.missed == recorder.made);
+					5 * (each > flight.setup.aux_bytes ? each - flight.setup.aux_bytes : 0));
+				CHECK(chain.verifier.totals().bytes + chain.missed == flight.made);
 			}
 }
 
@@ -167,10 +173,10 @@ struct Numbered {
 	std::vector<std::uint64_t> records_at{0}; /* records of trace made when number n was taken */
 	std::uint64_t dumped = 0;                 /* the newest number of the dump before */
 
-	void take(Recorder &recorder)
+	void take(Flight &flight)
 	{
 		sample_numbered(static_cast<unsigned>(records_at.size()));
-		records_at.push_back(recorder.made / recorder.setup.record);
+		records_at.push_back(flight.made / flight.setup.record);
 	}
 
 	/* Returns how many samples there were. */
@@ -220,30 +226,29 @@ TEST_CASE("A flight recorder of a group in one ring: each sample carries the tra
 	need_sampling();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (unsigned calls : {5u, 60u}) {
-			Recorder recorder(overwriting(output, 16 * KiB), 16 * KiB);
+			Flight flight(overwriting(output, 16 * KiB), 16 * KiB);
 			auto attr = numbered_member();
-			auto member = Event::open(attr, recorder.setup.target, recorder.event.fd()).value();
-			member.set_output(recorder.event).value();
+			flight.recorder.add_member(attr, flight.setup.target).value();
 			Numbered numbered;
-			Chain chain(recorder.setup);
+			Chain chain(flight.setup);
 
-			INFO(describe(recorder.setup) << ", " << calls << " samples");
+			INFO(describe(flight.setup) << ", " << calls << " samples");
 			for (int round = 0; round < 4; round++) {
-				recorder.start();
+				flight.start();
 				for (unsigned i = 0; i < calls; i++) {
-					numbered.take(recorder);
-					recorder.emit(192);
+					numbered.take(flight);
+					flight.emit(192);
 				}
-				recorder.event.disable().value();
-				recorder.event.pause_output().value();
-				auto found = numbered.check(recorder.ring, attr, recorder.setup);
+				flight.event().disable().value();
+				flight.event().pause_output().value();
+				auto found = numbered.check(flight.recorder.backward(), attr, flight.setup);
 				CHECK(found == (calls == 5 ? calls : found));
 				CHECK((calls == 5 || (found < calls && found > 20)));
-				chain.take(recorder.aux);
-				recorder.event.resume_output().value();
+				chain.take(flight.aux());
+				flight.event().resume_output().value();
 			}
 			CHECK(chain.missed == 0);
-			CHECK(chain.verifier.totals().bytes == recorder.made);
+			CHECK(chain.verifier.totals().bytes == flight.made);
 		}
 }
 
@@ -254,29 +259,29 @@ TEST_CASE("A flight recorder whose sibling has a ring of its own: paused while t
 	need_synthetic();
 	need_sampling();
 	Setup setup = overwriting(AUXPMU_SYNTH_SCATTER, 64 * KiB);
-	Recorder recorder(setup, 4 * KiB);
+	Flight flight(setup, 4 * KiB);
 	auto attr = numbered_member();
-	auto member = Event::open(attr, setup.target, recorder.event.fd()).value();
+	auto member = Event::open(attr, setup.target, flight.event().fd()).value();
 	auto ring = BackwardRing::map(member, 32 * KiB).value();
 	Numbered numbered;
 
-	recorder.start();
+	flight.start();
 	for (unsigned round = 1; round <= 4; round++) {
 		for (int i = 0; i < 10; i++) {
-			numbered.take(recorder);
-			recorder.emit(640);
+			numbered.take(flight);
+			flight.emit(640);
 		}
 		/* Only the sibling's ring is stopped: events and trace run on. */
 		member.pause_output().value();
 		CHECK(numbered.check(ring, attr, setup) == 10);
 		for (unsigned i = 0; i < round; i++) {
 			sample_numbered(1);
-			recorder.emit(64);
+			flight.emit(64);
 		}
 		member.resume_output().value();
 
 		/* The record about it comes with the next one. */
-		numbered.take(recorder);
+		numbered.take(flight);
 		std::uint64_t lost = 0;
 		member.pause_output().value();
 		Dump dump = ring.dump([&](const RecordView &view) {
@@ -290,11 +295,11 @@ TEST_CASE("A flight recorder whose sibling has a ring of its own: paused while t
 		numbered.dumped = numbered.records_at.size() - 1;
 		member.resume_output().value();
 	}
-	recorder.event.disable().value();
+	flight.event().disable().value();
 	Chain chain(setup);
-	chain.take(recorder.aux);
+	chain.take(flight.aux());
 	CHECK(chain.missed == 0);
-	CHECK(chain.verifier.totals().bytes == recorder.made);
+	CHECK(chain.verifier.totals().bytes == flight.made);
 }
 
 TEST_CASE("Events share a ring only when they write it in the same direction", "[contract][flight]")

@@ -24,17 +24,14 @@
 #include <variant>
 #include <vector>
 
-#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kit/aux_ring.h"
-#include "kit/data_ring.h"
-#include "kit/event.h"
 #include "kit/pmu.h"
 #include "kit/record.h"
+#include "kit/recorder.h"
 
 using namespace auxpmu;
 
@@ -251,13 +248,11 @@ perf_event_attr instructions(std::uint64_t period)
 	return attr;
 }
 
-class Recorder
+class Recording
 {
 public:
-	explicit Recorder(const Wanted &asked)
-		: wanted(asked), program(asked.program, asked.cpu), event(Event::open(attr(), target()).value()),
-		  data(DataRing::map(event, 512 * 1024).value()),
-		  aux(AuxRing::map(data, event, asked.bytes, mode(), true).value())
+	explicit Recording(const Wanted &asked)
+		: wanted(asked), program(asked.program, asked.cpu), recorder(Recorder::open(setup()).value())
 	{
 		if (wanted.mode == "sample") {
 			auto one = instructions(50'000);
@@ -278,25 +273,26 @@ public:
 	{
 		if (auto blocks = read_small_file("/sys/kernel/debug/auxpmu/" + wanted.pmu + "/buffers"))
 			std::fprintf(stderr, "# buffer %.*s\n", static_cast<int>(blocks->find('\n')), blocks->c_str());
-		first = aux.head();
-		event.enable().value();
+		first = recorder.aux().head();
+		recorder.start().value();
 		program.begin();
 		while (!program.ended()) {
-			take(1);
+			take();
 			if (notes.bytes >= wanted.until)
 				program.end();
 		}
-		event.disable().value();
-		take(0);
+		recorder.finish([this](const Spans &spans) { append(spans); },
+				[this](const RecordView &view) { record(view); })
+			.value();
 		Printer printer(wanted.cpu, wanted.mode != "cpu", notes);
 		if (mode() == AuxMode::overwrite && wanted.mode != "sample") {
-			const auto all = aux.snapshot();
+			const auto all = recorder.aux().snapshot();
 			append(all.spans);
 			first = all.from;
 			notes.bytes = all.to;
 		}
 		if (wanted.mode != "sample")
-			printer.area(bytes, first, aux.size());
+			printer.area(bytes, first, recorder.aux().size());
 		return notes;
 	}
 
@@ -323,15 +319,24 @@ private:
 			set_aux_action(asked, AuxAction::start_paused);
 		return asked;
 	}
+	Recorder::Setup setup() const
+	{
+		return {.attr = attr(),
+			.target = target(),
+			.data_bytes = 512 * 1024,
+			.aux_bytes = wanted.bytes,
+			.mode = mode(),
+			.monotonic_head = true};
+	}
 	void add_member(const perf_event_attr &asked)
 	{
-		members.push_back(Event::open(asked, Target::task(program.pid()), event.fd()).value());
-		members.back().set_output(event).value();
+		recorder.add_member(asked, Target::task(program.pid())).value();
 	}
 	void append(const Spans &spans)
 	{
 		bytes.insert(bytes.end(), spans.first.begin(), spans.first.end());
 		bytes.insert(bytes.end(), spans.second.begin(), spans.second.end());
+		notes.bytes += spans.size();
 	}
 
 	/*
@@ -352,7 +357,7 @@ private:
 	void record(const RecordView &view)
 	{
 		const bool sample = view.header.type == PERF_RECORD_SAMPLE;
-		const Record one = decode(view, sample ? members.front().attr() : event.attr());
+		const Record one = decode(view, sample ? recorder.members().front().attr() : recorder.event().attr());
 
 		if (auto *announced = std::get_if<AuxRecord>(&one)) {
 			notes.records++;
@@ -360,7 +365,7 @@ private:
 			notes.partial += announced->partial();
 		} else if (auto *taken = std::get_if<SampleRecord>(&one); taken && wanted.mode == "sample") {
 			Printer printer(wanted.cpu, wanted.mode != "cpu", notes);
-			const auto found = printer.backwards(taken->aux, aux.size());
+			const auto found = printer.backwards(taken->aux, recorder.aux().size());
 
 			notes.samples++;
 			notes.wrong += found.empty() || !is_newest(found.back(), *taken);
@@ -371,39 +376,27 @@ private:
 		}
 	}
 
-	/* What there is, after waiting for more so long at most; goes on where the buffer was full. */
-	void take(int milliseconds)
+	/* What there is, after waiting a moment for more; goes on where the buffer was full. */
+	void take()
 	{
-		pollfd ready{event.fd(), POLLIN, 0};
-		const auto before = notes.truncated;
-
-		if (milliseconds)
-			::poll(&ready, 1, milliseconds);
+		recorder.wait(1).value();
 		drain();
-		if (notes.truncated == before)
+		if (!recorder.is_full())
 			return;
 		program.halt();
 		drain();
-		event.restart().value();
+		recorder.restart().value();
 		program.go_on();
 	}
 	void drain()
 	{
-		if (mode() == AuxMode::full_trace) {
-			const Spans spans = aux.readable();
-			append(spans);
-			notes.bytes += spans.size();
-			aux.consume(spans.size());
-		}
-		data.drain([&](const RecordView &view) { record(view); });
+		recorder.drain([this](const Spans &spans) { append(spans); },
+			[this](const RecordView &view) { record(view); });
 	}
 
 	Wanted wanted;
 	Program program;
-	Event event;
-	DataRing data;
-	AuxRing aux;
-	std::vector<Event> members;
+	Recorder recorder;
 	std::vector<std::byte> bytes;
 	std::uint64_t first = 0;
 	Notes notes;
@@ -442,7 +435,7 @@ int main(int argc, char **argv)
 
 		/* Who reads does not run where it is traced. */
 		pin(wanted.cpu ? 0 : 1);
-		const Notes notes = Recorder(wanted).run();
+		const Notes notes = Recording(wanted).run();
 		std::fprintf(stderr,
 			"# records %" PRIu64 " truncated %" PRIu64 " partial %" PRIu64 " lost %" PRIu64
 			" bytes %" PRIu64 " padding %" PRIu64 " samples %" PRIu64 " wrong %" PRIu64 "\n",
