@@ -6,11 +6,10 @@
 #include <cstring>
 #include <format>
 
+#include "synth/trace_bytes.h"
+
 namespace auxpmu
 {
-
-static_assert(sizeof(auxpmu_record) == AUXPMU_RECORD_MIN);
-static_assert(offsetof(auxpmu_record, crc) == sizeof(auxpmu_record) - sizeof(std::uint32_t));
 
 namespace
 {
@@ -19,73 +18,6 @@ constexpr std::size_t header_size = sizeof(auxpmu_record);
 constexpr std::size_t most_cpus = 8192;
 /* Gaps that are remembered, so that they can be accounted for. */
 constexpr std::size_t most_gaps = 1024;
-
-/* Eight tables, so that eight bytes are folded in at once. */
-constexpr auto crc_tables = [] {
-	std::array<std::array<std::uint32_t, 256>, 8> tables{};
-
-	for (std::uint32_t n = 0; n < 256; n++) {
-		std::uint32_t crc = n;
-
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc & 1 ? 0xedb88320u ^ (crc >> 1) : crc >> 1;
-		tables[0][n] = crc;
-	}
-	for (std::uint32_t n = 0; n < 256; n++)
-		for (std::size_t k = 1; k < 8; k++)
-			tables[k][n] = tables[0][tables[k - 1][n] & 0xff] ^ (tables[k - 1][n] >> 8);
-	return tables;
-}();
-
-std::uint64_t word_at(const std::byte *bytes) noexcept
-{
-	std::uint64_t word;
-
-	std::memcpy(&word, bytes, sizeof(word));
-	return word;
-}
-
-/* The word a payload has at that index. */
-std::uint64_t payload_word(std::uint16_t pattern, std::uint64_t base, std::uint64_t index) noexcept
-{
-	switch (pattern) {
-	case AUXPMU_SYNTH_COUNTER:
-		return base + index;
-	case AUXPMU_SYNTH_CONSTANT:
-		return base;
-	default:
-		return auxpmu_mix64(base + index);
-	}
-}
-
-/* The loops of payload(): no branch inside, so that the compiler makes vectors of the first two. */
-template <std::uint16_t pattern>
-bool payload_matches(const std::byte *bytes, std::size_t words, std::uint64_t base) noexcept
-{
-	std::uint64_t difference = 0;
-
-	for (std::size_t i = 0; i < words; i++)
-		difference |= word_at(bytes + i * 8) ^ payload_word(pattern, base, i);
-	return difference == 0;
-}
-
-bool all_zero(std::span<const std::byte> bytes) noexcept
-{
-	const std::byte *at = bytes.data();
-	std::size_t left = bytes.size();
-	std::uint64_t sum = 0;
-
-	for (; left >= 8; left -= 8, at += 8)
-		sum |= word_at(at);
-	for (; left; left--, at++)
-		sum |= std::to_integer<std::uint64_t>(*at);
-	return sum == 0;
-}
-
-std::uint32_t header_crc(const std::byte *bytes) noexcept
-{
-	return crc32({bytes, offsetof(auxpmu_record, crc)});
-}
 
 /* The bytes [offset, offset + count) of what lies in two pieces. */
 Spans parts(const Spans &spans, std::size_t offset, std::size_t count) noexcept
@@ -108,26 +40,6 @@ bool looks_like_record(std::span<const std::byte> bytes) noexcept
 }
 
 } // namespace
-
-std::uint32_t crc32(std::span<const std::byte> bytes) noexcept
-{
-	const std::byte *at = bytes.data();
-	std::size_t left = bytes.size();
-	std::uint32_t crc = ~std::uint32_t{0};
-
-	if constexpr (std::endian::native == std::endian::little) {
-		for (; left >= 8; left -= 8, at += 8) {
-			const std::uint64_t word = word_at(at) ^ crc;
-
-			crc = 0;
-			for (std::size_t k = 0; k < 8; k++)
-				crc ^= crc_tables[7 - k][(word >> (8 * k)) & 0xff];
-		}
-	}
-	for (; left; left--, at++)
-		crc = crc_tables[0][(crc ^ std::to_integer<std::uint32_t>(*at)) & 0xff] ^ (crc >> 8);
-	return ~crc;
-}
 
 TraceVerifier::TraceVerifier(TraceExpectation expectation)
 	: expected(expectation), newest_time(most_cpus, 0),
@@ -262,19 +174,8 @@ bool TraceVerifier::payload(const auxpmu_record &record, const std::byte *bytes)
 {
 	const std::uint64_t base = auxpmu_record_base(record.stream, record.seq, record.seed);
 	const std::size_t words = (record.size - header_size) / 8;
-	bool same;
 
-	switch (record.pattern) {
-	case AUXPMU_SYNTH_COUNTER:
-		same = payload_matches<AUXPMU_SYNTH_COUNTER>(bytes + header_size, words, base);
-		break;
-	case AUXPMU_SYNTH_CONSTANT:
-		same = payload_matches<AUXPMU_SYNTH_CONSTANT>(bytes + header_size, words, base);
-		break;
-	default:
-		same = payload_matches<AUXPMU_SYNTH_RANDOM>(bytes + header_size, words, base);
-	}
-	if (same) [[likely]]
+	if (payload_matches(record.pattern, bytes + header_size, words, base)) [[likely]]
 		return true;
 	for (std::size_t i = 0; i < words; i++) {
 		std::uint64_t want = payload_word(record.pattern, base, i);

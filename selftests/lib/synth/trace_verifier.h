@@ -164,9 +164,6 @@ private:
 	std::string failure;
 };
 
-/* CRC-32 of IEEE 802.3, as zlib's crc32() of the same bytes. */
-std::uint32_t crc32(std::span<const std::byte> bytes) noexcept;
-
 } // namespace auxpmu
 
 #endif /* AUXPMU_SYNTH_TRACE_VERIFIER_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Of one record of the synthetic trace (uapi/linux/auxpmu.h), where it lies: the CRC of its header, the words of its payload. */
+#ifndef AUXPMU_SYNTH_TRACE_BYTES_H
+#define AUXPMU_SYNTH_TRACE_BYTES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace auxpmu
+{
+
+/* CRC-32 of IEEE 802.3, as zlib's crc32() of the same bytes. */
+std::uint32_t crc32(std::span<const std::byte> bytes) noexcept;
+/* The CRC that a header has, of sizeof(auxpmu_record) bytes, but for those that hold it. */
+std::uint32_t header_crc(const std::byte *bytes) noexcept;
+
+/* Eight bytes as one word. */
+inline std::uint64_t word_at(const std::byte *bytes) noexcept
+{
+	std::uint64_t word;
+
+	std::memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* The word a payload has at that index; base: auxpmu_record_base(). */
+std::uint64_t payload_word(std::uint16_t pattern, std::uint64_t base, std::uint64_t index) noexcept;
+/* Is each of the words at bytes the payload's? */
+bool payload_matches(std::uint16_t pattern, const std::byte *bytes, std::size_t words, std::uint64_t base) noexcept;
+
+bool all_zero(std::span<const std::byte> bytes) noexcept;
+
+} // namespace auxpmu
+
+#endif /* AUXPMU_SYNTH_TRACE_BYTES_H */
