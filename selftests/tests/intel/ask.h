@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a user may ask of PT and BTS: whatever can be put into an attr is asked of the PMU under test and of the kernel's own, which
+ * has to give the same answer, to root and to nobody, and to write the same into the registers.  Where ours is to answer otherwise a
+ * test says so, and why.  Of the tests in ask_*.cc.
+ */
+#ifndef AUXPMU_TESTS_ASK_H
+#define AUXPMU_TESTS_ASK_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <format>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "shared/fixture.h"
+#include "shared/hardware.h"
+
+namespace auxpmu::test::asking
+{
+
+constexpr std::uint64_t bit(unsigned n)
+{
+	return std::uint64_t{1} << n;
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+/* An attr of a PMU that is yet to be said, for whom, and how it reads in a failure. */
+struct Ask {
+	std::string what;
+	perf_event_attr attr;
+	Target target = Target::on_cpu(0);
+};
+
+/* An attr with nothing in it that is asked of anybody. */
+perf_event_attr plain();
+Ask ask_config(std::uint64_t config);
+
+inline constexpr std::array<const char *, 8> exclude_names = {
+	"user", "kernel", "hv", "idle", "host", "guest", "callchain_kernel", "callchain_user"};
+
+/* A bit of each of these names. */
+Ask ask_exclude(unsigned flags);
+/* As users have to ask: of a thread of their own, without the kernel; and as they may not. */
+std::vector<Ask> of_own_thread(std::vector<Ask> asks, bool exclude_kernel);
+
+/* The kernel's own PMU of these units. */
+const Pmu &theirs();
+/* Skips the test of anybody else. */
+void need_root();
+
+/* 0 or an errno. */
+int answer(const Pmu &whose, Ask ask);
+
+/* Is that how ours is meant to answer, although the kernel's own says "theirs"? */
+using Meant = std::function<bool(const Ask &, int ours, int theirs)>;
+inline bool nothing_meant(const Ask &, int, int)
+{
+	return false;
+}
+
+/* Everything is asked of the kernel's own first, which cannot be opened while ours is claimed. */
+void compare_answers(const std::vector<Ask> &asks, const Meant &meant = nothing_meant);
+void compare_answers_to_nobody(const std::vector<Ask> &asks, const Meant &meant = nothing_meant);
+
+/* --- fields of config ---------------------------------------------------------------------------- */
+
+/* As the kernel's own has them, by name. */
+std::map<std::string, std::uint64_t> fields();
+std::uint64_t field(const std::string &name);
+/* Bits that make a difference to what others mean: fields of one bit. */
+std::vector<std::uint64_t> switches();
+/* None of them, two that often come together, and all. */
+std::vector<std::uint64_t> companions();
+
+/* --- registers ------------------------------------------------------------------------------- */
+
+inline constexpr std::uint32_t debugctl = 0x1d9, rtit_ctl = 0x570, rtit_addr0_a = 0x580;
+
+/* Of one CPU, by /dev/cpu/N/msr, which reads on that CPU: so also what is there while it traces. */
+class Registers
+{
+public:
+	explicit Registers(int cpu) : file(::open(std::format("/dev/cpu/{}/msr", cpu).c_str(), O_RDONLY | O_CLOEXEC))
+	{
+		if (!file)
+			SKIP("registers cannot be read: modprobe msr");
+	}
+	std::uint64_t operator[](std::uint32_t number) const
+	{
+		std::uint64_t value = 0;
+
+		REQUIRE(::pread(file.get(), &value, sizeof(value), number) == sizeof(value));
+		return value;
+	}
+
+private:
+	UniqueFd file;
+};
+
+/* An event that traces, with room for more than happens while registers are read. */
+struct Tracing {
+	Tracing(const Pmu &whose, Ask ask, AuxMode mode = AuxMode::full_trace)
+	{
+		ask.attr.type = whose.type();
+		event = Event::open(ask.attr, ask.target).value();
+		data = DataRing::map(event, 4 * KiB).value();
+		aux = AuxRing::map(data, event, bytes(whose, mode), mode).value();
+	}
+
+	/* A record of a branch is 24 bytes. */
+	static std::size_t bytes(const Pmu &whose, AuxMode mode)
+	{
+		return !whose.name().ends_with("bts") ? 64 * KiB : mode == AuxMode::overwrite ? 128 * KiB : 1 * MiB;
+	}
+
+	Event event;
+	DataRing data;
+	AuxRing aux;
+};
+
+/* The CPU whose registers are looked at: not that of this program, so that hardly anything is traced. */
+int watched();
+
+/* IA32_RTIT_CTL or IA32_DEBUGCTL have to hold the same while each of the asks is traced. */
+void compare_controls(const std::vector<Ask> &asks);
+
+} // namespace auxpmu::test::asking
+
+#endif /* AUXPMU_TESTS_ASK_H */
