@@ -90,14 +90,16 @@ int pt_config_check(const struct perf_event_attr *attr, char *why)
 		known |= fields[n].bits;
 	}
 	if (config & ~known)
-		return pt_config_refuse(why, "config has bits outside the fields in sysfs format/: 0x%llx",
+		return pt_config_refuse(why,
+					"config has bits outside the fields in sysfs format/: 0x%llx",
 					(unsigned long long)(config & ~known));
 	if (auxpmu_more_config(attr))
 		return pt_config_refuse(why, "config1, config2, config3 or config4 is not 0");
 	/* The period that MTC stands for when none is given has to be one that there is. */
 	if ((config & RTIT_CTL_MTC_EN) && !(config & RTIT_CTL_MTC_RANGE) &&
 	    !(pt_cap(PT_MTC_PERIODS) & BIT(0)))
-		return pt_config_refuse(why, "mtc takes an mtc_period of those set in caps/mtc_periods (%x)",
+		return pt_config_refuse(why,
+					"mtc takes an mtc_period of those set in caps/mtc_periods (%x)",
 					pt_cap(PT_MTC_PERIODS));
 	if ((config & RTIT_CTL_FUP_ON_PTW) && !(config & RTIT_CTL_PTW_EN))
 		return pt_config_refuse(why, "fup_on_ptw takes ptw");

@@ -64,8 +64,8 @@ static int pt_pmu_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *e
 	/* One region in a table cannot be followed by another without an interrupt. */
 	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES) && buffer->overwrite && buffer->chunks.nr > 1) {
 		auxpmu_notice(buffer->pmu,
-			      "AUX buffer of %llu KiB refused: to overwrite it has to be one chunk on this processor (caps/topa_multiple_entries is 0), the allocator gave %u; use a smaller buffer",
-			      buffer->size >> 10, buffer->chunks.nr);
+			      "AUX buffer refused: to overwrite it has to be one chunk on this processor (caps/topa_multiple_entries is 0), the allocator gave %u; use a smaller buffer",
+			      buffer->chunks.nr);
 		return -ENOMEM;
 	}
 	buffer->private = pt_topa_make(buffer);
