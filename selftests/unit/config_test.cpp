@@ -229,7 +229,7 @@ TEST_CASE("config: a refusal says which field, and what it may be")
 	CHECK(why(4 << 14) == "mtc_period is 4; it is 0 or a bit that is set in caps/mtc_periods (248)");
 	CHECK(why(15 << 24) == "psb_period is 15; it is 0 or a bit that is set in caps/psb_periods (3f)");
 	CHECK(why(1 << 9) == "mtc takes an mtc_period of those set in caps/mtc_periods (248)");
-	CHECK(why(0x100000004) == "config has bits outside the fields in sysfs format/: 0x100000004");
+	CHECK(why(0x100000404) == "config has bits outside the fields in sysfs format/: 0x100000004");
 	CHECK(why(0, 1) == "config1, config2, config3 or config4 is not 0");
 	CHECK(why(1 << 5) == "fup_on_ptw takes ptw");
 	CHECK(why(1 << 13) == "branch takes pt; without both, branches are traced");
