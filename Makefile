@@ -83,7 +83,7 @@ dkms-uninstall: ## undo dkms-install, for all kernels
 
 # Only what it takes to build and install; in an unpacked one, too.
 dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md CONTRIBUTING.md LICENSE CHANGELOG.md) \
-	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' -o -name '*.4' \
+	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' -o -name '*.svg' -o -name '*.4' \
 		-o -name Kbuild -o -name Makefile \) ! -name '*.mod.c' ! -path module/features.h 2>/dev/null)
 
 pack_any = tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$${SOURCE_DATE_EPOCH:-$$(date +%s)}

@@ -48,14 +48,30 @@ static int bts_pmu_unit_init(struct auxpmu_unit *unit)
  * Records of branches between programs and the kernel hold addresses of both, even if the kernel is
  * excluded: then the core did not ask whether the user may see them.
  */
+static int bts_pmu_allow(const struct auxpmu_event *aux)
+{
+	int ret = auxpmu_allow_kernel();
+
+	if (ret)
+		auxpmu_notice(aux->pmu,
+			      "event refused: records hold addresses of the kernel, with exclude_kernel, too; it takes CAP_PERFMON, or (not on 6.1) perf_event_paranoid of 1 at most");
+	return ret;
+}
+
 static int bts_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
 	const struct perf_event_attr *attr = &event->attr;
 
-	if (attr->config || auxpmu_more_config(attr))
+	if (attr->config || auxpmu_more_config(attr)) {
+		auxpmu_notice(aux->pmu,
+			      "event refused: config, config1, config2, config3 or config4 is not 0; there is nothing to configure");
 		return -EINVAL;
-	if ((attr->exclude_kernel || attr->exclude_user) && !tells_levels)
+	}
+	if ((attr->exclude_kernel || attr->exclude_user) && !tells_levels) {
+		auxpmu_notice(aux->pmu,
+			      "event refused: this processor has no DS-CPL, and records all levels; leave exclude_kernel and exclude_user at 0");
 		return -EOPNOTSUPP;
+	}
 	aux->needs.output = AUXPMU_WINDOW;
 	aux->needs.pages = AUXPMU_PAGES_LARGE;
 	aux->needs.rules.atom = BTS_RECORD;
@@ -65,7 +81,7 @@ static int bts_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux
 	/* An inherited event is its parent's user's, and ends before it. */
 	if (event->parent)
 		return 0;
-	return attr->exclude_kernel ? auxpmu_allow_kernel() : bts_nmi_first_get();
+	return attr->exclude_kernel ? bts_pmu_allow(aux) : bts_nmi_first_get();
 }
 
 static void bts_pmu_event_destroy(struct perf_event *event, struct auxpmu_event *aux)

@@ -76,6 +76,11 @@ u32 pt_cap(enum pt_cap cap)
 	return pt_caps_value(&caps[cap]);
 }
 
+const char *pt_cap_name(enum pt_cap cap)
+{
+	return caps[cap].attr.attr.name;
+}
+
 unsigned int pt_nr_ranges(void)
 {
 	return pt_cap(PT_IP_FILTERING) ? min(pt_cap(PT_NUM_ADDRESS_RANGES), PT_RANGES_MAX + 0u) : 0;

@@ -38,6 +38,9 @@ enum pt_cap {
 
 u32 pt_cap(enum pt_cap cap);
 
+/* Of the file in sysfs caps/. */
+const char *pt_cap_name(enum pt_cap cap);
+
 /* Address ranges that can be used. */
 unsigned int pt_nr_ranges(void);
 

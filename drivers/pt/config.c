@@ -3,6 +3,7 @@
 #include <linux/bits.h>
 #include <linux/device.h>
 #include <linux/errno.h>
+#include <linux/kernel.h>
 #include <linux/perf_event.h>
 
 #include <asm/msr-index.h>
@@ -57,38 +58,56 @@ static struct field fields[] = {
 	FIELD_OF(notnt, "config:55", RTIT_CTL_NOTNT, PT_TNT_DISABLE, ANY),
 };
 
-static bool pt_config_field_fits(const struct field *field, u64 config)
+#define pt_config_refuse(why, fmt, ...)	(scnprintf(why, PT_CONFIG_WHY, fmt, ##__VA_ARGS__), -EINVAL)
+
+static int pt_config_check_field(const struct field *field, u64 config, char *why)
 {
-	u64 encoding = (config & field->bits) >> __ffs64(field->bits);
+	u32 encoding = (config & field->bits) >> __ffs64(field->bits);
+	const char *name = field->attr.attr.name;
 
 	if (encoding && field->needs != ANY && !pt_cap(field->needs))
-		return false;
+		return pt_config_refuse(why, "%s has to be 0, because caps/%s is 0 here", name,
+					pt_cap_name(field->needs));
 	/* 0 is what the register holds where a field is not used. */
-	return !encoding || field->encodings == ANY ||
-	       (pt_cap(field->encodings) & BIT(encoding));
+	if (!encoding || field->encodings == ANY ||
+	    (pt_cap(field->encodings) & BIT(encoding)))
+		return 0;
+	return pt_config_refuse(why, "%s is %u; it is 0 or a bit that is set in caps/%s (%x)",
+				name, encoding, pt_cap_name(field->encodings),
+				pt_cap(field->encodings));
 }
 
-int pt_config_check(const struct perf_event_attr *attr)
+int pt_config_check(const struct perf_event_attr *attr, char *why)
 {
 	u64 config = attr->config, known = 0;
 	size_t n;
 
 	for (n = 0; n < ARRAY_SIZE(fields); n++) {
-		if (!pt_config_field_fits(&fields[n], config))
-			return -EINVAL;
+		int ret = pt_config_check_field(&fields[n], config, why);
+
+		if (ret)
+			return ret;
 		known |= fields[n].bits;
 	}
-	if ((config & ~known) || auxpmu_more_config(attr))
-		return -EINVAL;
+	if (config & ~known)
+		return pt_config_refuse(why,
+					"config has bits outside the fields in sysfs format/: 0x%llx",
+					(unsigned long long)(config & ~known));
+	if (auxpmu_more_config(attr))
+		return pt_config_refuse(why, "config1, config2, config3 or config4 is not 0");
 	/* The period that MTC stands for when none is given has to be one that there is. */
 	if ((config & RTIT_CTL_MTC_EN) && !(config & RTIT_CTL_MTC_RANGE) &&
 	    !(pt_cap(PT_MTC_PERIODS) & BIT(0)))
-		return -EINVAL;
+		return pt_config_refuse(why,
+					"mtc takes an mtc_period of those set in caps/mtc_periods (%x)",
+					pt_cap(PT_MTC_PERIODS));
 	if ((config & RTIT_CTL_FUP_ON_PTW) && !(config & RTIT_CTL_PTW_EN))
-		return -EINVAL;
-	if (!(config & PT_PASSTHROUGH))
-		return config & RTIT_CTL_BRANCH_EN ? -EINVAL : 0;
-	return pt_needs_branches() && !(config & RTIT_CTL_BRANCH_EN) ? -EINVAL : 0;
+		return pt_config_refuse(why, "fup_on_ptw takes ptw");
+	if ((config & RTIT_CTL_BRANCH_EN) && !(config & PT_PASSTHROUGH))
+		return pt_config_refuse(why, "branch takes pt; without both, branches are traced");
+	if ((config & PT_PASSTHROUGH) && !(config & RTIT_CTL_BRANCH_EN) && pt_needs_branches())
+		return pt_config_refuse(why, "pt takes branch on this processor (erratum BDM106)");
+	return 0;
 }
 
 u64 pt_config_ctl(const struct perf_event_attr *attr)

@@ -11,8 +11,11 @@
 
 struct perf_event_attr;
 
-/* 0, or -EINVAL when this processor would not take it. */
-int pt_config_check(const struct perf_event_attr *attr);
+/* Room for a sentence. */
+#define PT_CONFIG_WHY	128
+
+/* 0, or -EINVAL when this processor would not take it, and @why says what it would take. */
+int pt_config_check(const struct perf_event_attr *attr, char *why);
 
 /* IA32_RTIT_CTL for such an event; TraceEn, ToPA and the address ranges are not in it. */
 u64 pt_config_ctl(const struct perf_event_attr *attr);

@@ -43,10 +43,13 @@ static int pt_pmu_unit_init(struct auxpmu_unit *unit)
 
 static int pt_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
-	int ret = pt_config_check(&event->attr);
+	char why[PT_CONFIG_WHY];
+	int ret = pt_config_check(&event->attr, why);
 
-	if (ret)
+	if (ret) {
+		auxpmu_notice(aux->pmu, "event refused: %s", why);
 		return ret;
+	}
 	aux->needs.output = AUXPMU_SCATTER;
 	aux->needs.pages = AUXPMU_PAGES_LARGE;
 	aux->needs.regions = true;
@@ -59,8 +62,12 @@ static int pt_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 static int pt_pmu_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
 {
 	/* One region in a table cannot be followed by another without an interrupt. */
-	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES) && buffer->overwrite && buffer->chunks.nr > 1)
+	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES) && buffer->overwrite && buffer->chunks.nr > 1) {
+		auxpmu_notice(buffer->pmu,
+			      "AUX buffer refused: to overwrite it has to be one chunk on this processor (caps/topa_multiple_entries is 0), the allocator gave %u; use a smaller buffer",
+			      buffer->chunks.nr);
 		return -ENOMEM;
+	}
 	buffer->private = pt_topa_make(buffer);
 	return buffer->private ? 0 : -ENOMEM;
 }

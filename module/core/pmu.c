@@ -101,8 +101,10 @@ static int pmu_event_init(struct perf_event *event)
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
-	if (has_branch_stack(event))
+	if (has_branch_stack(event)) {
+		auxpmu_notice(pmu, "branch stack refused: take it with another event");
 		return -EOPNOTSUPP;
+	}
 	/*
 	 * The core never maps such an event; but redirected into the ring of another one, its
 	 * children could trace on several CPUs at once, into a ring that takes one writer.

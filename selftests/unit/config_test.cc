@@ -92,11 +92,23 @@ perf_event_attr attr_of(std::uint64_t config)
 	return attr;
 }
 
-// The code under test has to say the same.
+// What the code under test answers, and why, if it refuses.
+int check(const perf_event_attr &attr, std::string *why = nullptr)
+{
+	char text[PT_CONFIG_WHY] = "";
+	const int ret = pt_config_check(&attr, text);
+
+	if (why)
+		*why = text;
+	if (!ret != !text[0] || std::strlen(text) + 1 == sizeof(text))
+		FAIL("config " << std::hex << attr.config << ": " << std::dec << ret << " is said to be: " << text);
+	return ret;
+}
+
+// It has to say the same as the rules above.
 void compare(std::uint64_t config)
 {
-	const auto attr = attr_of(config);
-	const int ret = pt_config_check(&attr);
+	const int ret = check(attr_of(config));
 
 	if (ret != (taken(config) ? 0 : -EINVAL))
 		FAIL("config " << std::hex << config << ": " << std::dec << ret
@@ -185,15 +197,44 @@ TEST_CASE("config: the other words are nobody's")
 	auto attr = attr_of(0);
 
 	processor = {};
-	CHECK(pt_config_check(&attr) == 0);
+	CHECK(check(attr) == 0);
 	for (unsigned bit = 0; bit < 64; bit++) {
 		attr.config1 = std::uint64_t{1} << bit;
-		ENSURE(pt_config_check(&attr) == -EINVAL);
+		ENSURE(check(attr) == -EINVAL);
 		attr.config1 = 0;
 		attr.config2 = std::uint64_t{1} << bit;
-		ENSURE(pt_config_check(&attr) == -EINVAL);
+		ENSURE(check(attr) == -EINVAL);
 		attr.config2 = 0;
 	}
+}
+
+TEST_CASE("config: a refusal says which field, and what it may be")
+{
+	const auto why = [](std::uint64_t config, std::uint64_t config1 = 0) {
+		auto attr = attr_of(config);
+		std::string text;
+
+		attr.config1 = config1;
+		CHECK(check(attr, &text) == -EINVAL);
+		return text;
+	};
+
+	processor = {};
+	CHECK(why(1 << 1) == "cyc has to be 0, because caps/psb_cyc is 0 here");
+	CHECK(why(3 << 14) == "mtc_period has to be 0, because caps/mtc is 0 here");
+	for (int cap : {PT_PSB_CYC, PT_MTC, PT_PTWRITE})
+		caps_of(cap) = 1;
+	caps_of(PT_MTC_PERIODS) = 0x248;
+	caps_of(PT_PSB_PERIODS) = 0x3f;
+	CHECK(why(4 << 14) == "mtc_period is 4; it is 0 or a bit that is set in caps/mtc_periods (248)");
+	CHECK(why(15 << 24) == "psb_period is 15; it is 0 or a bit that is set in caps/psb_periods (3f)");
+	CHECK(why(1 << 9) == "mtc takes an mtc_period of those set in caps/mtc_periods (248)");
+	CHECK(why(0x100000404) == "config has bits outside the fields in sysfs format/: 0x100000004");
+	CHECK(why(0, 1) == "config1, config2, config3 or config4 is not 0");
+	CHECK(why(1 << 5) == "fup_on_ptw takes ptw");
+	CHECK(why(1 << 13) == "branch takes pt; without both, branches are traced");
+	processor.needs_branches = true;
+	CHECK(why(1) == "pt takes branch on this processor (erratum BDM106)");
 }
 
 TEST_CASE("config: the register holds what was asked for, the levels that are not excluded, and branches")

@@ -58,6 +58,26 @@ u32 pt_cap(enum pt_cap cap)
 	return processor.caps[cap];
 }
 
+const char *pt_cap_name(enum pt_cap cap)
+{
+	switch (cap) {
+	case PT_PSB_CYC:
+		return "psb_cyc";
+	case PT_MTC:
+		return "mtc";
+	case PT_PTWRITE:
+		return "ptwrite";
+	case PT_MTC_PERIODS:
+		return "mtc_periods";
+	case PT_CYCLE_THRESHOLDS:
+		return "cycle_thresholds";
+	case PT_PSB_PERIODS:
+		return "psb_periods";
+	default:
+		return "another";
+	}
+}
+
 bool pt_needs_branches()
 {
 	return processor.needs_branches;

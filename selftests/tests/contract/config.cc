@@ -110,6 +110,21 @@ TEST_CASE("The reason for a refused config can be read in the log, once", "[synt
 	CHECK(told);
 }
 
+TEST_CASE("A branch stack is refused, and the log says where else to take it", "[synth][config]")
+{
+	need_synthetic();
+	KernelLog::until_heard("branch stack refused");
+	KernelLog log;
+	auto attr = pmu().attr();
+
+	attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+	attr.branch_sample_type = PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER;
+	auto event = Event::open(attr, Target::on_cpu(0));
+	REQUIRE_FALSE(event);
+	CHECK(event.error().code == EOPNOTSUPP);
+	CHECK(log.says(std::format("{}: branch stack refused: take it with another event", options().pmu)));
+}
+
 TEST_CASE("The uapi header and sysfs format/ say the same", "[synth][config]")
 {
 	need_synthetic();

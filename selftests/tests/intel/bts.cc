@@ -162,7 +162,11 @@ TEST_CASE("Who may not see the kernel gets EACCES, also without the kernel, and 
 	wait_until_free();
 	Paranoid knob(2);
 	REQUIRE(knob);
+	KernelLog log;
 	CHECK(succeeded(spawn([] { return become_nobody() && !may_open(true) && !may_open(false); })));
+	CHECK(log.says(
+		"auxpmu_bts: event refused: records hold addresses of the kernel, with exclude_kernel, too; it takes "
+		"CAP_PERFMON, or "));
 	CHECK(attribute("claim") == "free");
 	/* The privileged may. */
 	CHECK(may_open(true));
@@ -174,9 +178,14 @@ TEST_CASE("There is nothing to configure", "[bts]")
 	need("auxpmu_bts");
 	perf_event_attr attr = make_attr(on_cpu(0, 16 * KiB));
 	attr.config = 1;
+	KernelLog::until_heard("auxpmu_bts: event refused: config");
+	KernelLog log;
 	auto event = Event::open(attr, Target::task());
 	REQUIRE_FALSE(event);
 	CHECK(event.error().code == EINVAL);
+	CHECK(log.says(
+		"auxpmu_bts: event refused: config, config1, config2, config3 or config4 is not 0; there is nothing to "
+		"configure"));
 }
 
 TEST_CASE("The fields of the DS area are ours only while an event is on the CPU, and DEBUGCTL keeps its other bits",

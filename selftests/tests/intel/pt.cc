@@ -78,6 +78,36 @@ Kept keep_up(const std::string &name, std::uint64_t bytes, std::uint32_t waterma
 
 } // namespace
 
+TEST_CASE("What is refused is said: which field, and what it may be", "[pt][ask]")
+{
+	need("auxpmu_pt");
+	const bool ptwrite = pmu().cap("ptwrite") == "1", psb = pmu().cap("psb_cyc") == "1";
+	const auto said = [](std::uint64_t config, std::uint64_t config1, const std::string &why) {
+		auto attr = pmu().attr();
+		KernelLog log;
+
+		attr.config = config;
+		attr.config1 = config1;
+		INFO(why);
+		auto event = Event::open(attr, Target::task());
+		REQUIRE_FALSE(event);
+		CHECK(event.error().code == EINVAL);
+		CHECK(log.says("auxpmu_pt: event refused: " + why));
+	};
+
+	KernelLog::until_heard("auxpmu_pt: event refused: ");
+	said(0x4, 0, "config has bits outside the fields in sysfs format/: 0x4");
+	said(0, 1, "config1, config2, config3 or config4 is not 0");
+	said(0x2000, 0, "branch takes pt; without both, branches are traced");
+	said(0x20, 0, ptwrite ? "fup_on_ptw takes ptw" : "fup_on_ptw has to be 0, because caps/ptwrite is 0 here");
+	if (!psb)
+		said(0xf << 24, 0, "psb_period has to be 0, because caps/psb_cyc is 0 here");
+	else if (!(std::stoul(*pmu().cap("psb_periods"), nullptr, 16) >> 15))
+		said(0xf << 24, 0,
+			std::format("psb_period is 15; it is 0 or a bit that is set in caps/psb_periods ({})",
+				*pmu().cap("psb_periods")));
+}
+
 TEST_CASE("Whoever gives back room for a region end gets trace, and nobody waits for it in vain", "[pt][regions]")
 {
 	need("auxpmu_pt");

@@ -80,6 +80,9 @@ struct device_attribute {
 #define __ATTR(_name, _mode, _show, _store)	{ { #_name, _mode }, _show, _store }
 #define sysfs_emit(page, ...)	sprintf(page, __VA_ARGS__)
 
+/* linux/kernel.h */
+#define scnprintf(text, size, ...)	snprintf(text, size, __VA_ARGS__)
+
 /* linux/percpu.h, linux/smp.h, linux/preempt.h */
 #define DECLARE_PER_CPU(type, name)	extern type name
 #define DEFINE_PER_CPU(type, name)	type name
