@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "injector.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace hwsim
 {
 

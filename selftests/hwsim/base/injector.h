@@ -6,8 +6,10 @@
 #ifndef HWSIM_BASE_INJECTOR_H
 #define HWSIM_BASE_INJECTOR_H
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
+#include <utility>
 
 namespace hwsim
 {
@@ -38,6 +40,22 @@ public:
 	bool is_plain(std::uint64_t late) const { return !late && !faults.doubled; }
 	/* Else: true if it is to be delivered now; until_next() has changed. */
 	[[nodiscard]] bool plan(std::uint64_t late, std::uint64_t instructions);
+	/*
+	 * Where the vCPU has no total of instructions and only looks at each block: the interrupt comes when so many have passed, of which
+	 * pass() is told, or at once if nobody will look at blocks any more (cut_short()). True: it is to be delivered now.
+	 */
+	void put_off(std::uint64_t late)
+	{
+		if (!to_pass)
+			to_pass = late;
+	}
+	bool is_put_off() const { return to_pass; }
+	[[nodiscard]] bool pass(std::uint64_t instructions)
+	{
+		to_pass -= std::min(to_pass, instructions);
+		return !to_pass;
+	}
+	[[nodiscard]] bool cut_short() { return std::exchange(to_pass, 0); }
 
 	/* What is due now, in this order. */
 	struct Due {
@@ -53,6 +71,8 @@ private:
 	std::uint64_t asked = 0;
 	/* Totals of instructions at which something is due, or 0. */
 	std::uint64_t late_at = 0, doubled_at = 0, spurious_at = 0;
+	/* Instructions, or 0. */
+	std::uint64_t to_pass = 0;
 };
 
 } // namespace hwsim

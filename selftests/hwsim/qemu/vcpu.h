@@ -111,7 +111,8 @@ private:
 
 /*
  * The way that each block goes which is watched, or which comes when so much was counted that somebody has to look; here so that the compiler sees all of it. Of
- * Processor it takes read_pc(), settle(), watches(level), is_plain() (FlowTracker::step() may be used), and its trace unit and witness.
+ * Processor it takes read_pc(), settle(), watches(level), is_plain() (FlowTracker::step() may be used), pass(block) and unwatch() (a block begins
+ * for which it may not; nobody looks at blocks from here on), and its trace unit and witness.
  */
 template <class Processor, class TraceUnit>
 class TracedVcpu : public Vcpu
@@ -146,6 +147,7 @@ public:
 			if (self().trace_unit().enabled())
 				return;
 		} else {
+			self().pass(block);
 			tracker.enter(block, finished, read_pc);
 			if (self().trace_unit().enabled() && counter.is_watched(0) && counter.is_watched(1))
 				return;
@@ -173,8 +175,10 @@ protected:
 		const bool here = self().watches(level);
 		counter.watch(0, here || self().watches(0));
 		counter.watch(1, here || self().watches(Processor::program_level));
-		if (!here)
+		if (!here) {
 			tracker.forget();
+			self().unwatch();
+		}
 	}
 
 private:

@@ -118,3 +118,28 @@ TEST_CASE("Where interrupts skid they are late by less than 128 instructions, no
 	CHECK(injector.delay(false) == 0);
 	CHECK(with({.late = 1000}).delay(true) == 1000);
 }
+
+TEST_CASE("What was put off comes when so many instructions have passed, once, and is not put off by the next", "[injector]")
+{
+	Injector injector = with({});
+	CHECK_FALSE(injector.is_put_off());
+	injector.put_off(10);
+	CHECK(injector.is_put_off());
+	CHECK_FALSE(injector.pass(4));
+	injector.put_off(100);
+	CHECK_FALSE(injector.pass(5));
+	CHECK(injector.pass(4));
+	CHECK_FALSE(injector.is_put_off());
+	CHECK_FALSE(injector.cut_short());
+}
+
+TEST_CASE("What was put off comes at once where nobody tells of instructions any more", "[injector]")
+{
+	Injector injector = with({});
+	CHECK_FALSE(injector.cut_short());
+	injector.put_off(10);
+	CHECK_FALSE(injector.pass(9));
+	CHECK(injector.cut_short());
+	CHECK_FALSE(injector.is_put_off());
+	CHECK_FALSE(injector.cut_short());
+}

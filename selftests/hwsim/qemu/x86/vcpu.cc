@@ -101,6 +101,7 @@ void X86Vcpu::debugctl_changed()
 	perfmon.freeze_on_request(bts.freezes_counters(), bts.freezes_records());
 	lbr.switch_by_debugctl(bts.keeps_records());
 	stores_branches = stores(0) || stores(programs);
+	looks_at_all = stores_branches || injector.is_put_off();
 	note_duty();
 	watch(0);
 	review_needs();
@@ -117,11 +118,10 @@ void X86Vcpu::note_duty()
 	stored.set(now_stored, counter.user().instructions);
 }
 
-/* While it traces or stores branches: the instructions that interrupts skid by are counted, and those of programs beside the truth. */
+/* While it traces or stores branches: beside the truth instructions of programs are counted. */
 unsigned X86Vcpu::tracing_needs() const
 {
-	const bool counted = settings.rules.late_interrupts || logs.has_truth();
-	return flow_instrumentation | (hardware.pmu && counted ? count_instrumentation : no_instrumentation);
+	return flow_instrumentation | (hardware.pmu && logs.has_truth() ? count_instrumentation : no_instrumentation);
 }
 
 unsigned X86Vcpu::needs_now() const
@@ -322,14 +322,27 @@ void X86Vcpu::performance_interrupt()
 	}
 	if (!delivered)
 		return;
-	/* To be counted, the instructions that it is late by need the counters. */
-	const std::uint64_t late = injector.delay(settings.rules.late_interrupts && counts());
+	const std::uint64_t late = injector.delay(settings.rules.late_interrupts);
 	if (injector.is_plain(late))
 		return deliver();
+	if (!counts() && !watches(state().level))
+		return deliver();
+	if (!counts()) {
+		injector.put_off(late);
+		looks_at_all = true;
+		return;
+	}
 	collect();
 	if (injector.plan(late, counter.instructions()))
 		deliver();
 	rearm();
+}
+
+/* One that was put off. */
+void X86Vcpu::come_late()
+{
+	looks_at_all = stores_branches;
+	deliver();
 }
 
 void X86Vcpu::inject()

@@ -65,7 +65,17 @@ private:
 	std::uint64_t read_pc() { return registers[Reg::rip]; }
 	x86::pt::PtUnit &trace_unit() { return pt; }
 	Witness<x86::pt::PtUnit> &truth_witness() { return witness; }
-	bool is_plain() const { return pt.is_plain() && !stores_branches; }
+	bool is_plain() const { return pt.is_plain() && !looks_at_all; }
+	void pass(const BasicBlock &block)
+	{
+		if (injector.is_put_off() && injector.pass(block.sizes.size()))
+			come_late();
+	}
+	void unwatch()
+	{
+		if (injector.is_put_off() && injector.cut_short())
+			come_late();
+	}
 	bool stores(std::uint8_t level) const { return bts.watches(level) || lbr.is_on(); }
 	bool watches(std::uint8_t level) const { return pt.watches(level) || stores(level); }
 	void settle();
@@ -116,6 +126,7 @@ private:
 	void rearm();
 	void performance_interrupt();
 	void deliver() { (apic.performance_interrupt() ? counted.pmi : counted.pmi_masked)++; }
+	void come_late();
 	void inject();
 
 	/* Instructions */
@@ -179,6 +190,7 @@ private:
 	x86::Vmx vmx{profile};
 	x86::Idt idt{memory};         /* where it is the interface does not show */
 	bool stores_branches = false; /* BTS or LBRs are on */
+	bool looks_at_all = false;    /* or an interrupt comes some blocks late: FlowTracker::step() shows too little */
 	bool to_lose = false;         /* a loss that was announced has still to come */
 
 	/* User instructions that the counters saw while programs were traced, and while their branches were stored; the first before this log. */
