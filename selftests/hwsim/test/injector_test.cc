@@ -119,7 +119,8 @@ TEST_CASE("Where interrupts skid they are late by less than 128 instructions, no
 	CHECK(with({.late = 1000}).delay(true) == 1000);
 }
 
-TEST_CASE("What was put off comes when so many instructions have passed, once, and is not put off by the next", "[injector]")
+TEST_CASE("What was put off comes when so many instructions have passed, once, and is not put off by the next",
+	"[injector]")
 {
 	Injector injector = with({});
 	CHECK_FALSE(injector.is_put_off());
