@@ -93,7 +93,7 @@ static int synth_nmi_open(struct inode *inode, struct file *file)
 	file->private_data = inode->i_private;
 	ret = register_nmi_handler(NMI_LOCAL, synth_nmi_handler, 0, "auxpmu_synth");
 	if (ret)
-		atomic_set(&in_use, 0);
+		atomic_set_release(&in_use, 0);
 	return ret;
 }
 
@@ -105,7 +105,7 @@ static int synth_nmi_release(struct inode *inode, struct file *file)
 	for_each_online_cpu(cpu)
 		synth_nmi_await(cpu);
 	unregister_nmi_handler(NMI_LOCAL, "auxpmu_synth");
-	atomic_set(&in_use, 0);
+	atomic_set_release(&in_use, 0);
 	return 0;
 }
 
