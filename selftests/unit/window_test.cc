@@ -311,7 +311,8 @@ void in_random_buffers(int buffers)
 	const auto seed = Catch::getSeed();
 	Random random(seed);
 	for (int i = 0; i < buffers; ++i) {
-		const unsigned page_shift = pick(random, 0, 7) ? 12 : 16;
+		// Of 4, 16 and 64 KiB.
+		const unsigned page_shift = 12 + 2 * static_cast<unsigned>(pick(random, 0, 7) ? 0 : pick(random, 1, 2));
 		// The shift keeps small buffers as likely as large ones; only some of the very large, whose layouts take long to make.
 		const auto pages = std::uint64_t{1} << pick(random, 0, i % 16 ? 12 : 31 - page_shift);
 		const auto layout = random_layout(
