@@ -127,7 +127,8 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
  *	auxpmu_chunk_index() tell where one lies, and which one holds an offset.  When overwriting
  *	they are the chunks
  * @pages: kernel address of every page, @chunks.nr_pages of them; the core's array
- * @size: bytes, a power of two from one page to 2 GiB
+ * @size: bytes, a power of two from one page to what the core can hand out: 2 GiB with pages of
+ *	4 KiB, 64 GiB with 16 KiB, 4 TiB with 64 KiB
  * @base: the buffer in one piece of kernel virtual memory if the event's needs say map, else NULL
  * @overwrite: a flight recorder: mapped read-only by the consumer
  * @private: the backend's (descriptor tables)
@@ -227,8 +228,9 @@ struct auxpmu_span {
  *	start_align, end_align and atom, which are 1). May sleep. 0, or the errno perf_event_open()
  *	shall return. Called for inherited children, too: event->parent is set then.
  * @event_destroy: undo event_init.  May sleep.  The buffer may live on.
- * @suit: change @rules, which are those of an event's needs, to suit @buffer: its chunks are known.
- *	Any context. Optional.
+ * @suit: change @rules, which are those of an event's needs, to suit @buffer: its size, mode and
+ *	chunks are known.  Its pages, and what buffer_init made of it, may be gone: the event that
+ *	asks need not be one that keeps it.  Any context. Optional.
  * @buffer_init: prepare @buffer (descriptor tables) for @event. May sleep. 0, or an errno: then
  *	mmap fails, and the framework logs @buffer_init's errno. Optional.
  * @buffer_fini: undo buffer_init.  May sleep.  The pages may be gone already: then @pages of the

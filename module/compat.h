@@ -43,11 +43,21 @@ static inline bool auxpmu_paused(const struct perf_event *event)
 {
 	return READ_ONCE(event->hw.aux_paused);
 }
+
+static inline bool auxpmu_pauses_leader(const struct perf_event_attr *attr)
+{
+	return attr->aux_pause || attr->aux_resume;
+}
 #else
 #define PERF_PMU_CAP_AUX_PAUSE	0
 #define PERF_EF_PAUSE		0
 #define PERF_EF_RESUME		0
 static inline bool auxpmu_paused(const struct perf_event *event)
+{
+	return false;
+}
+
+static inline bool auxpmu_pauses_leader(const struct perf_event_attr *attr)
 {
 	return false;
 }

@@ -296,11 +296,16 @@ static int buffer_set_rules(const struct auxpmu *pmu, struct core_buffer *buffer
 	return -EINVAL;
 }
 
+static void buffer_free_maps(struct auxpmu_buffer *buffer)
+{
+	kvfree(buffer->regions.first);
+	kvfree(buffer->chunks.first);
+}
+
 static void buffer_undo(struct auxpmu_buffer *buffer)
 {
 	vunmap(buffer->base);
-	kvfree(buffer->regions.first);
-	kvfree(buffer->chunks.first);
+	buffer_free_maps(buffer);
 }
 
 /* For who asks later, and may not walk so many chunks under a lock. */
@@ -346,48 +351,13 @@ static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int
 	return ret;
 }
 
-void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+/* Who looked it up may look at its chunks, in suit(). */
+static void buffer_free_rcu(struct rcu_head *rcu)
 {
-	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
-	struct auxpmu *pmu = auxpmu_of(event);
-	struct core_buffer *buffer;
+	struct core_buffer *buffer = container_of(rcu, struct core_buffer, rcu);
 
-	if (auxpmu_mapped_by_redirection(event)) {
-		auxpmu_notice(pmu, "AUX buffer refused: the event writes into another event's ring; map the area by that event");
-		return NULL;
-	}
-	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
-	if (!auxpmu_get(pmu))
-		return NULL;
-	buffer = core_fault(pmu, CORE_FAULT_SETUP) ?
-		 NULL : kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
-	if (!buffer)
-		goto put;
-	buffer->pub.pmu = pmu;
-	buffer->pub.pages = pages;
-	buffer->pub.size = (u64)nr_pages << PAGE_SHIFT;
-	buffer->pub.overwrite = overwrite;
-	buffer->rb = READ_ONCE(event->rb);
-	if (buffer_make(buffer, event, nr_pages)) {
-		kfree(buffer);
-		goto put;
-	}
-	buffer->serial = core_event(auxpmu_event(event))->serial;
-
-	/* The event that is being mapped pins all three; from now on the buffer does, too. */
-	auxpmu_claim_keep(pmu);
-	__module_get(THIS_MODULE);
-	__module_get(pmu->owner);
-
-	spin_lock(&buffers_lock);
-	buffer->id = ++buffers_made;
-	hash_add_rcu(buffers, &buffer->node, (unsigned long)buffer->rb);
-	spin_unlock(&buffers_lock);
-	return buffer;
-
-put:
-	auxpmu_put(pmu);
-	return NULL;
+	buffer_free_maps(&buffer->pub);
+	kfree(buffer);
 }
 
 static void buffer_release(struct core_buffer *buffer)
@@ -401,8 +371,8 @@ static void buffer_release(struct core_buffer *buffer)
 
 	if (pmu->ops->buffer_fini)
 		pmu->ops->buffer_fini(&buffer->pub);
-	buffer_undo(&buffer->pub);
-	kfree_rcu(buffer, rcu);
+	vunmap(buffer->pub.base);
+	call_rcu(&buffer->rcu, buffer_free_rcu);
 
 	/*
 	 * From here on the PMU and the modules may go; whoever unregisters waits until nobody is
@@ -428,6 +398,52 @@ static void buffer_leave(struct irq_work *work)
 	schedule_work(&container_of(work, struct core_buffer, leave)->release);
 }
 
+void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite)
+{
+	int node = event->cpu == -1 ? NUMA_NO_NODE : cpu_to_node(event->cpu);
+	struct auxpmu *pmu = auxpmu_of(event);
+	struct core_buffer *buffer;
+
+	if (auxpmu_mapped_by_redirection(event)) {
+		auxpmu_notice(pmu, "AUX buffer refused: the event writes into another event's ring; map the area by that event");
+		return NULL;
+	}
+	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
+	if (!auxpmu_get(pmu))
+		return NULL;
+	buffer = core_fault(pmu, CORE_FAULT_SETUP) ?
+		 NULL : kzalloc_node(sizeof(*buffer), GFP_KERNEL, node);
+	if (!buffer)
+		goto put;
+	buffer->pub.pmu = pmu;
+	buffer->pub.pages = pages;
+	buffer->pub.size = (u64)nr_pages << PAGE_SHIFT;
+	buffer->pub.overwrite = overwrite;
+	buffer->rb = READ_ONCE(event->rb);
+	INIT_WORK(&buffer->release, buffer_release_work);
+	init_irq_work(&buffer->leave, buffer_leave);
+	if (buffer_make(buffer, event, nr_pages)) {
+		kfree(buffer);
+		goto put;
+	}
+	buffer->serial = core_event(auxpmu_event(event))->serial;
+
+	/* The event that is being mapped pins all three; from now on the buffer does, too. */
+	auxpmu_claim_keep(pmu);
+	__module_get(THIS_MODULE);
+	__module_get(pmu->owner);
+
+	spin_lock(&buffers_lock);
+	buffer->id = ++buffers_made;
+	hash_add_rcu(buffers, &buffer->node, (unsigned long)buffer->rb);
+	spin_unlock(&buffers_lock);
+	return buffer;
+
+put:
+	auxpmu_put(pmu);
+	return NULL;
+}
+
 /*
  * The last munmap frees a buffer, and the core has stopped who writes into it by then.  It does not
  * find inherited events whose parent was redirected meanwhile (perf_mmap_close() compares rings of
@@ -445,8 +461,6 @@ void auxpmu_buffer_free(void *aux)
 	/* Nobody finds it any more; and the core frees pages and array when this returns. */
 	WRITE_ONCE(buffer->rb, NULL);
 	buffer->pub.pages = NULL;
-	INIT_WORK(&buffer->release, buffer_release_work);
-	init_irq_work(&buffer->leave, buffer_leave);
 	irq_work_queue(&buffer->leave);
 }
 

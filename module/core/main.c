@@ -5,6 +5,7 @@
 #include <linux/export.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/rcupdate.h>
 
 #include "compat.h"
 #include "core/claim.h"
@@ -39,6 +40,12 @@ static int __init auxpmu_init(void)
 
 static void __exit auxpmu_exit(void)
 {
+	/*
+	 * A task may still be on its way out of auxpmu_buffer_free(), of a PMU that was revoked and
+	 * that nobody unregistered since; and the memory of buffers is freed by a function of ours.
+	 */
+	synchronize_rcu_tasks();
+	rcu_barrier();
 	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();

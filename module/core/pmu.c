@@ -115,13 +115,14 @@ static int pmu_event_init(struct perf_event *event)
 	}
 
 	/*
-	 * From 5.5 to 7.3 the core gets the leader for a member that asks for samples, then finds
-	 * that two events of an exclusive PMU are one too many, and does not put the leader: it is
-	 * never freed, nor is the module.
+	 * From 5.5 to 7.3 the core gets the leader for a member that samples, pauses or resumes its
+	 * trace, then finds that two events of an exclusive PMU are one too many, and does not put
+	 * the leader: it is never freed, nor is the module.
 	 */
-	if (event->attr.aux_sample_size && event->group_leader != event) {
+	if (event->group_leader != event &&
+	    (event->attr.aux_sample_size || auxpmu_pauses_leader(&event->attr))) {
 		auxpmu_notice(pmu,
-			      "aux_sample_size refused: it is for members that do not trace");
+			      "aux_sample_size, aux_pause or aux_resume refused: they are for members that do not trace");
 		return -EINVAL;
 	}
 
@@ -229,6 +230,8 @@ static void pmu_del(struct perf_event *event, int flags)
 	pmu_close_session(unit, event);
 	if (unit->pub.pmu->ops->del)
 		unit->pub.pmu->ops->del(&unit->pub);
+	/* Whatever it was suspended for has gone. */
+	unit->suspended = false;
 	unit->pub.event = NULL;
 }
 

@@ -3,9 +3,11 @@
  * AUX sampling: copies the newest trace into PERF_SAMPLE_AUX, for every backend.
  *
  * In mainline only built-in drivers can do that, for the core's copy function is not exported.  It
- * is found by a kprobe that is never armed, and called through a static call, which is patched to
- * a direct call: an indirect one would trap where IBT or CFI is on, for the core never takes the
- * function's address.  Called by the core with IRQs off and in NMI; never sleeps or allocates.
+ * is found by a kprobe that is never armed, and called through a static call.  On x86 that is
+ * patched to a direct call: an indirect one would trap where IBT is on, for the core never takes
+ * the function's address.  Where static calls are indirect ones (arm64), the function is global,
+ * and so has the landing pad and the type that BTI and CFI look for.  Called by the core with IRQs
+ * off and in NMI; never sleeps or allocates.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -112,12 +114,12 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 	if (core_fault(unit->pub.pmu, CORE_FAULT_SHORT_SAMPLE))
 		length = min_t(u64, length, size / 2);
 	if (!length)
-		unit->stats.sample_no_trace++;
+		auxpmu_count(unit, sample_no_trace);
 	trace_auxpmu_sample(unit, size, length);
 	ret = length < size ? sample_put_zeros(handle, size - length) : 0;
 	if (!ret)
 		ret = sample_put_trace(handle, unit, length);
-	unit->stats.samples++;
+	auxpmu_count(unit, samples);
 	if (owner)
 		auxpmu_session_release(unit);
 	return ret ?: size;

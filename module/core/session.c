@@ -137,7 +137,7 @@ static int session_check_irq_pending(struct core_unit *unit, int word, struct vi
 	visit->due = ops->irq_pending && ops->irq_pending(&unit->pub);
 	if (!visit->due)
 		return word;
-	unit->stats.interrupts++;
+	auxpmu_count(unit, interrupts);
 	session_request_word(unit, AUXPMU_REQ_HANDOVER, &wanted);
 	return wanted;
 }
@@ -248,7 +248,7 @@ bool auxpmu_session_handover(struct core_unit *unit)
 {
 	u32 word;
 
-	unit->stats.interrupts++;
+	auxpmu_count(unit, interrupts);
 	session_request_word(unit, AUXPMU_REQ_HANDOVER, &word);
 	session_settle(unit);
 	return auxpmu_session_armed(unit);
@@ -263,10 +263,10 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 	if (auxpmu_paranoid_refuses(pmu, __func__))
 		return false;
 	unit = this_cpu_ptr(pmu->units);
-	unit->stats.interrupts++;
+	auxpmu_count(unit, interrupts);
 	owner = session_request_word(unit, AUXPMU_REQ_HANDOVER, &word);
 	if (!(word & AUXPMU_HANDOVER))
-		unit->stats.spurious++;
+		auxpmu_count(unit, spurious);
 	if (owner)
 		auxpmu_session_release(unit);
 	return word & AUXPMU_HANDOVER;
@@ -278,12 +278,17 @@ void auxpmu_suspend(struct auxpmu *pmu)
 	struct core_unit *unit = this_cpu_ptr(pmu->units);
 
 	/* The flags are the owner's; with IRQs off none but an NMI can have been interrupted. */
-	if (!auxpmu_session_armed(unit) || !auxpmu_session_acquire(unit))
+	if (!auxpmu_session_acquire(unit))
 		return;
-	unit->suspended = true;
-	auxpmu_session_request(unit, AUXPMU_REQ_PARK);
-	if (auxpmu_session_quiesce(unit))
-		auxpmu_transaction_gap(unit);
+	/* Parked, too, if it is paused: a counter may resume it before the machine is gone. */
+	if (auxpmu_session_runs(unit)) {
+		bool armed = auxpmu_session_armed(unit);
+
+		unit->suspended = true;
+		auxpmu_session_request(unit, AUXPMU_REQ_PARK);
+		if (auxpmu_session_quiesce(unit) && armed)
+			auxpmu_transaction_gap(unit);
+	}
 	auxpmu_session_release(unit);
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_suspend, AUXPMU_NS);

@@ -32,6 +32,12 @@ static inline bool auxpmu_session_armed(const struct core_unit *unit)
 	return atomic_read(&unit->word) & AUXPMU_ARMED;
 }
 
+/* Started, and not stopped: what keeps it from tracing are pauses, or a full buffer. */
+static inline bool auxpmu_session_runs(const struct core_unit *unit)
+{
+	return (atomic_read(&unit->word) & (AUXPMU_RUN | AUXPMU_STOPPED)) == AUXPMU_RUN;
+}
+
 /* Does a transaction stand open, or did it end for lack of space?  Else a start has failed. */
 static inline bool auxpmu_session_started(const struct core_unit *unit)
 {

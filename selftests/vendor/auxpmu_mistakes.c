@@ -15,6 +15,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include <auxpmu.h>
@@ -111,11 +112,12 @@ module_param(align, uint, 0444);
 static bool copy;
 module_param(copy, bool, 0444);
 
-/* What there is of: events, buffers, sessions on a CPU. */
-static atomic_t events, buffers, added;
+/* What there is of: events, buffers, sessions on a CPU; and how often a unit was armed. */
+static atomic_t events, buffers, added, armed;
 module_param_named(events, events.counter, int, 0444);
 module_param_named(buffers, buffers.counter, int, 0444);
 module_param_named(added, added.counter, int, 0444);
+module_param_named(armed, armed.counter, int, 0444);
 
 static enum mistake mistake;
 static struct auxpmu *pmu;
@@ -275,6 +277,7 @@ static int mistakes_arm(struct auxpmu_unit *unit)
 		preempt_disable();
 	write_trace(unit);
 	leave_unit(unit);
+	atomic_inc(&armed);
 	return 0;
 }
 
@@ -441,6 +444,33 @@ static void make_desc(void)
 	if (mistake == HALF_A_CLAIM)
 		desc.claim = &half_a_claim;
 }
+
+/* Suspends or resumes the unit of CPU 0, as a backend does whose unit somebody else needs. */
+static bool suspended;
+
+static void suspend_here(void *data)
+{
+	if (suspended)
+		auxpmu_suspend(pmu);
+	else
+		auxpmu_resume(pmu);
+}
+
+static int set_suspended(const char *text, const struct kernel_param *param)
+{
+	int ret;
+
+	if (IS_ERR_OR_NULL(pmu))
+		return -ENODEV;
+	ret = param_set_bool(text, param);
+	return ret ?: smp_call_function_single(0, suspend_here, NULL, 1);
+}
+
+static const struct kernel_param_ops suspended_ops = {
+	.set = set_suspended,
+	.get = param_get_bool,
+};
+module_param_cb(suspended, &suspended_ops, &suspended, 0644);
 
 static int __init mistakes_init(void)
 {

@@ -142,6 +142,15 @@ Way enabling(const char *fault)
 }
 
 /* By the core or the framework, of any PMU. */
+/* In the group of an event that traces, too. */
+int tracing_member(const std::function<void(perf_event_attr &)> &change)
+{
+	auto leader = Event::open(usual(), Target::on_cpu(0)).value();
+	auto member = usual();
+	change(member);
+	return open_event(member, Target::on_cpu(0), leader.fd());
+}
+
 std::vector<Way> ways_of_any()
 {
 	std::vector<Way> ways = {
@@ -178,11 +187,18 @@ std::vector<Way> ways_of_any()
 			}},
 		{"a member that samples the trace of the leader, and traces itself", EINVAL,
 			[] {
-				auto leader = Event::open(usual(), Target::on_cpu(0)).value();
-				auto member = usual();
-				member.sample_type = PERF_SAMPLE_AUX;
-				member.aux_sample_size = 4096;
-				return open_event(member, Target::on_cpu(0), leader.fd());
+				return tracing_member([](auto &member) {
+					member.sample_type = PERF_SAMPLE_AUX;
+					member.aux_sample_size = 4096;
+				});
+			}},
+		{"a member that pauses the leader, and traces itself", EINVAL,
+			[] {
+				return tracing_member([](auto &member) { set_aux_action(member, AuxAction::pause); });
+			}},
+		{"a member that resumes the leader, and traces itself", EINVAL,
+			[] {
+				return tracing_member([](auto &member) { set_aux_action(member, AuxAction::resume); });
 			}},
 		{"into the ring of another CPU", EINVAL,
 			[] {

@@ -13,6 +13,7 @@
 
 #include "shared/fixture.h"
 #include "shared/knob.h"
+#include "shared/tracepoint.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
@@ -189,7 +190,7 @@ TEST_CASE("A backend without mistakes is not complained of, by a paranoid framew
 namespace
 {
 
-/* What the backend has of it: "events", "buffers", "added". */
+/* What the backend has of it: "events", "buffers", "added"; and how often it "armed". */
 int has(const char *what)
 {
 	return std::stoi(
@@ -230,6 +231,79 @@ TEST_CASE("What a backend is asked to do it is asked to undo, and what is steppe
 		wait_until("the buffer to be freed", [] { return has("buffers") == 0; });
 		CHECK(has("events") == 0);
 	}
+}
+
+namespace
+{
+
+/* The unit of CPU 0, as somebody who needs it has the backend suspend and resume it. */
+void suspend_unit(bool on)
+{
+	write_small_file(std::format("/sys/module/{}/parameters/suspended", backend_name), on ? "Y" : "N").value();
+}
+
+} // namespace
+
+TEST_CASE("A unit that is suspended is not armed before it is resumed, and then for an event that is still there",
+	"[vendor]")
+{
+	need_backend();
+	Backend backend("none");
+	REQUIRE(backend.refused() == 0);
+	Tracer tracer(full_trace());
+
+	tracer.enable();
+	suspend_unit(true);
+	suspend_unit(false);
+	tracer.disable();
+	/* Armed twice, a record each time; and what was missed in between is said. */
+	CHECK(tracer.aux.head() == 2 * 64);
+	tracer.drain();
+	CHECK(tracer.tally.partial == 1);
+
+	/* The event goes while it is suspended: nobody is resumed. */
+	tracer.enable();
+	suspend_unit(true);
+	tracer.disable();
+	suspend_unit(false);
+	CHECK(tracer.aux.head() == 3 * 64);
+
+	/* Nor is the next one, which was never suspended; and it traces. */
+	tracer.enable();
+	suspend_unit(false);
+	tracer.disable();
+	CHECK(tracer.aux.head() == 4 * 64);
+	CHECK(has("armed") == 4);
+	tracer.drain();
+	check_books(statistics(), tracer);
+}
+
+TEST_CASE("A unit that is suspended while it is paused is not armed by what resumes its event", "[vendor]")
+{
+	need_backend();
+	Backend backend("none");
+	REQUIRE(backend.refused() == 0);
+	if (pmu().cap("pause") != "1")
+		SKIP("this kernel cannot pause AUX events");
+	Setup setup = full_trace();
+	setup.target = Target::task_on_cpu(0, 0);
+	auto attr = make_attr(setup);
+	set_aux_action(attr, AuxAction::start_paused);
+	auto event = Event::open(attr, setup.target).value();
+	auto resuming = at_syscall("getpgid");
+	set_aux_action(resuming, AuxAction::resume);
+	auto resume = Event::open(resuming, setup.target, event.fd()).value();
+	auto data = DataRing::map(event, setup.data_bytes).value();
+	auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode, true).value();
+
+	event.enable().value();
+	suspend_unit(true);
+	::syscall(SYS_getpgid, 0);
+	CHECK(has("armed") == 0);
+	suspend_unit(false);
+	CHECK(has("armed") == 1);
+	event.disable().value();
+	CHECK(aux.head() == 64);
 }
 
 TEST_CASE("A unit has as many filters as it says, and they stop the trace if it says so", "[vendor]")
