@@ -248,8 +248,8 @@ struct auxpmu_span {
  *	pieces of @position's bytes in all. Returns how many pieces. Must never name a byte the unit
  *	did not write since it was armed: that would be somebody else's trace.
  * @irq_pending: did the unit pass unit->window.irq already?  Called right after arm.  Optional.
- * @invalidate: the machine was suspended, so the unit may hold nothing of what it was told.
- *	On its CPU, IRQs off, disarmed; if it was at work, arm follows. Optional.
+ * @invalidate: the machine was suspended, or this CPU was off, so the unit may hold nothing of what
+ *	it was told.  On its CPU, IRQs off, disarmed; if it was at work, arm follows. Optional.
  * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Zeros when missing.
  *
@@ -478,7 +478,8 @@ int auxpmu_try_unregister(struct auxpmu *pmu);
  * For hardware that has gone.  May sleep.  Their owners keep descriptors that do nothing any more,
  * and their mappings with what was traced; &auxpmu_desc.release is called when the last is gone.
  *
- * Return: 0; -EOPNOTSUPP where the core cannot do that (before 6.15): nothing has changed then.
+ * Return: 0; -EOPNOTSUPP where the core cannot do that (before 6.15), and for a PMU with a claim:
+ * nothing has changed then.
  */
 int auxpmu_revoke(struct auxpmu *pmu);
 

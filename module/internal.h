@@ -92,6 +92,7 @@ struct core_buffer {
  * @flags: PERF_AUX_FLAG_* for the end of the transaction
  * @fresh: nothing was armed since the transaction began
  * @suspended: parked by auxpmu_suspend()
+ * @times_up: how often its CPU had come when auxpmu_hotplug_look() last looked
  * @stats: since the PMU was registered
  */
 struct core_unit {
@@ -107,6 +108,7 @@ struct core_unit {
 	u64 flags;
 	bool fresh;
 	bool suspended;
+	unsigned int times_up;
 	struct core_stats stats;
 };
 

@@ -10,6 +10,7 @@
 #include "compat.h"
 #include "core/claim.h"
 #include "core/debugfs.h"
+#include "core/hotplug.h"
 #include "core/sample.h"
 #include "core/suspend.h"
 #include "software.h"
@@ -31,6 +32,10 @@ EXPORT_SYMBOL_NS_GPL(auxpmu_synth_wanted, AUXPMU_NS);
 
 static int __init auxpmu_init(void)
 {
+	int ret = auxpmu_hotplug_init();
+
+	if (ret)
+		return ret;
 	auxpmu_debugfs_init();
 	auxpmu_sample_init();
 	auxpmu_suspend_init();
@@ -49,6 +54,7 @@ static void __exit auxpmu_exit(void)
 	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();
+	auxpmu_hotplug_exit();
 }
 
 module_init(auxpmu_init);

@@ -17,6 +17,7 @@
 #include "core/filter.h"
 #include "core/foreign.h"
 #include "core/pmu.h"
+#include "core/hotplug.h"
 #include "core/sample.h"
 #include "core/session.h"
 #include "inject/fault.h"
@@ -265,6 +266,7 @@ static int pmu_add(struct perf_event *event, int flags)
 	atomic_set(&unit->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
 	unit->pub.event = event;
 	unit->suspended = false;
+	auxpmu_hotplug_look(unit);
 	if (core_fault(unit->pub.pmu, CORE_FAULT_ADD))
 		ret = -EIO;
 	else

@@ -18,6 +18,7 @@
 #include "core/debugfs.h"
 #include "core/filter.h"
 #include "core/foreign.h"
+#include "core/hotplug.h"
 #include "core/paranoid.h"
 #include "core/pmu.h"
 #include "core/sample.h"
@@ -127,6 +128,7 @@ static int register_units_make(struct auxpmu *pmu)
 
 		unit->pub.pmu = pmu;
 		unit->pub.cpu = cpu;
+		auxpmu_hotplug_note(unit);
 		ret = register_unit_make(unit);
 		if (ret)
 			return ret;
@@ -318,6 +320,9 @@ EXPORT_SYMBOL_NS_GPL(auxpmu_try_unregister, AUXPMU_NS);
 int auxpmu_revoke(struct auxpmu *pmu)
 {
 #ifdef AUXPMU_HAS_REVOCATION
+	/* Mapped buffers keep the claim, which would be freed beneath them. */
+	if (pmu->claim)
+		return -EOPNOTSUPP;
 	/* One user more, so that the PMU is there until the core is done with it. */
 	atomic_add(AUXPMU_GONE + 1, &pmu->users);
 	auxpmu_debugfs_remove(pmu);

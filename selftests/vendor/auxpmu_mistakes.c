@@ -112,12 +112,13 @@ module_param(align, uint, 0444);
 static bool copy;
 module_param(copy, bool, 0444);
 
-/* What there is of: events, buffers, sessions on a CPU; and how often a unit was armed. */
-static atomic_t events, buffers, added, armed;
+/* What there is of: events, buffers, sessions on a CPU; how often a unit was armed, invalidated. */
+static atomic_t events, buffers, added, armed, invalidated;
 module_param_named(events, events.counter, int, 0444);
 module_param_named(buffers, buffers.counter, int, 0444);
 module_param_named(added, added.counter, int, 0444);
 module_param_named(armed, armed.counter, int, 0444);
+module_param_named(invalidated, invalidated.counter, int, 0444);
 
 static enum mistake mistake;
 static struct auxpmu *pmu;
@@ -216,6 +217,11 @@ static int mistakes_add(struct auxpmu_unit *unit)
 {
 	atomic_inc(&added);
 	return 0;
+}
+
+static void mistakes_invalidate(struct auxpmu_unit *unit)
+{
+	atomic_inc(&invalidated);
 }
 
 static void mistakes_del(struct auxpmu_unit *unit)
@@ -341,6 +347,7 @@ static struct auxpmu_ops ops = {
 	.buffer_fini = mistakes_buffer_fini,
 	.add = mistakes_add,
 	.del = mistakes_del,
+	.invalidate = mistakes_invalidate,
 	.arm = mistakes_arm,
 	.disarm = mistakes_disarm,
 	.position = mistakes_position,

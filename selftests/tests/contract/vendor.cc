@@ -190,7 +190,7 @@ TEST_CASE("A backend without mistakes is not complained of, by a paranoid framew
 namespace
 {
 
-/* What the backend has of it: "events", "buffers", "added"; and how often it "armed". */
+/* What the backend has of it: "events", "buffers", "added"; how often it "armed", and was "invalidated". */
 int has(const char *what)
 {
 	return std::stoi(
@@ -304,6 +304,34 @@ TEST_CASE("A unit that is suspended while it is paused is not armed by what resu
 	CHECK(has("armed") == 1);
 	event.disable().value();
 	CHECK(aux.head() == 64);
+}
+
+TEST_CASE("What a unit was told is invalidated before the first event after its CPU was off", "[vendor]")
+{
+	need_backend();
+	Cpu1 other;
+	Backend backend("none");
+	REQUIRE(backend.refused() == 0);
+	Setup setup = full_trace();
+	const auto trace_on = [&](int cpu) {
+		setup.target = Target::on_cpu(cpu);
+		Tracer tracer(setup);
+		tracer.enable();
+		tracer.disable();
+		CHECK(tracer.aux.head() == 64);
+	};
+
+	trace_on(1);
+	CHECK(has("invalidated") == 0);
+	other.offline();
+	other.online();
+	CHECK(has("invalidated") == 0);
+	trace_on(0);
+	CHECK(has("invalidated") == 0);
+	for (int round = 0; round < 2; round++) {
+		trace_on(1);
+		CHECK(has("invalidated") == 1);
+	}
 }
 
 TEST_CASE("A unit has as many filters as it says, and they stop the trace if it says so", "[vendor]")
