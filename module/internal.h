@@ -8,12 +8,15 @@
 
 #include <linux/atomic.h>
 #include <linux/container_of.h>
+#include <linux/device.h>
 #include <linux/irq_work.h>
 #include <linux/limits.h>
 #include <linux/list.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
+#include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
 #include "auxpmu.h"
@@ -181,6 +184,25 @@ static inline void auxpmu_put(struct auxpmu *pmu)
 {
 	if (atomic_dec_return(&pmu->users) == AUXPMU_GONE)
 		auxpmu_free(pmu);
+}
+
+/* What can be told of any PMU, whoever's it is. */
+struct auxpmu_peek {
+	typeof_member(struct pmu, setup_aux) setup_aux;
+	typeof_member(struct pmu, type) type;
+};
+
+/*
+ * Look at the PMU of @dev, if it has one.  The device is held, the PMU is not: its module may be
+ * freeing it right now, and then it does not matter what is read, as long as reading does not
+ * fault.
+ */
+static inline bool auxpmu_peek(const struct device *dev, struct auxpmu_peek *peek)
+{
+	const struct pmu *pmu = dev_get_drvdata(dev);
+
+	return pmu && !get_kernel_nofault(peek->setup_aux, &pmu->setup_aux) &&
+	       !get_kernel_nofault(peek->type, &pmu->type);
 }
 
 static inline struct auxpmu *auxpmu_of(const struct perf_event *event)

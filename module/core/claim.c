@@ -31,7 +31,6 @@
 #include <linux/reboot.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/uaccess.h>
 #include <linux/workqueue.h>
 
 #include "core/claim.h"
@@ -98,22 +97,17 @@ static const struct claim *exclusive;
 
 /*
  * The type of a PMU that is the kernel's own, built in or a module's: none that takes AUX buffers
- * of ours.  AUXPMU_NO_INTREE if there is none of that name.  The device is held, its PMU is not
- * (see foreign_is_one()): a counter that is to hold it comes too late then, and is refused.
+ * of ours.  AUXPMU_NO_INTREE if there is none of that name.  Where it goes meanwhile the counter
+ * that is to hold it is refused.
  */
 static u32 claim_own_type(const struct claim *claim, const char *name)
 {
 	struct device *dev = bus_find_device_by_name(claim->pmu->pmu.dev->bus, NULL, name);
-	struct pmu *pmu = dev ? dev_get_drvdata(dev) : NULL;
-	typeof(pmu->setup_aux) setup_aux = NULL;
-	typeof(pmu->type) type = AUXPMU_NO_INTREE;
+	struct auxpmu_peek peek;
+	bool own = dev && auxpmu_peek(dev, &peek) && peek.setup_aux != claim->pmu->pmu.setup_aux;
 
-	if (pmu && (get_kernel_nofault(setup_aux, &pmu->setup_aux) ||
-		    setup_aux == claim->pmu->pmu.setup_aux ||
-		    get_kernel_nofault(type, &pmu->type)))
-		type = AUXPMU_NO_INTREE;
 	put_device(dev);
-	return type;
+	return own ? peek.type : AUXPMU_NO_INTREE;
 }
 
 static struct perf_event *claim_idle_counter(int cpu, u32 type, u64 config)

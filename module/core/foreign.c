@@ -10,7 +10,6 @@
 #include <linux/errno.h>
 #include <linux/kobject.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "core/buffer.h"
 #include "core/claim.h"
@@ -20,18 +19,10 @@
 /* Can the PMU of @dev be handed AUX buffers of ours?  Not the one that is held, of type *@held. */
 static int foreign_is_one(struct device *dev, void *held)
 {
-	struct pmu *pmu = dev_get_drvdata(dev);
-	typeof(pmu->setup_aux) setup_aux = NULL;
-	typeof(pmu->type) type = 0;
+	struct auxpmu_peek peek;
 
-	/*
-	 * The device is held, the PMU is not: its module may be freeing it right now, and then it
-	 * does not matter what is read, as long as reading does not fault.
-	 */
-	if (!pmu || get_kernel_nofault(setup_aux, &pmu->setup_aux) ||
-	    get_kernel_nofault(type, &pmu->type))
-		return 0;
-	return setup_aux && setup_aux != auxpmu_buffer_setup && type != *(const u32 *)held;
+	return auxpmu_peek(dev, &peek) && peek.setup_aux && peek.setup_aux != auxpmu_buffer_setup &&
+	       peek.type != *(const u32 *)held;
 }
 
 bool auxpmu_foreign_present(const struct auxpmu *pmu)

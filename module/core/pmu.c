@@ -265,7 +265,6 @@ static int pmu_add(struct perf_event *event, int flags)
 	}
 	atomic_set(&unit->word, auxpmu_paused(event) ? AUXPMU_PAUSED : 0);
 	unit->pub.event = event;
-	unit->suspended = false;
 	auxpmu_hotplug_look(unit);
 	if (core_fault(unit->pub.pmu, CORE_FAULT_ADD))
 		ret = -EIO;

@@ -141,7 +141,6 @@ Way enabling(const char *fault)
 		true};
 }
 
-/* By the core or the framework, of any PMU. */
 /* In the group of an event that traces, too. */
 int tracing_member(const std::function<void(perf_event_attr &)> &change)
 {
@@ -151,6 +150,7 @@ int tracing_member(const std::function<void(perf_event_attr &)> &change)
 	return open_event(member, Target::on_cpu(0), leader.fd());
 }
 
+/* By the core or the framework, of any PMU. */
 std::vector<Way> ways_of_any()
 {
 	std::vector<Way> ways = {
