@@ -5,8 +5,12 @@
  * in chapter 36. Not here, because the machine has none of it: VMX, SMM, SGX, TSX, power events, tasks that are switched by hardware (the
  * PIPs of far transfers), INIT.
  *
- * One departure: case 2e has PSB behind TIP.PGE. A decoder that begins at the PSB would not see that tracing was switched on; perf's and
+ * Two departures. Case 2e has PSB behind TIP.PGE. A decoder that begins at the PSB would not see that tracing was switched on; perf's and
  * libipt's both take a TIP.PGE behind PSB+ for that, and the table itself refers to the section on PSB.
+ *
+ * Cases 7e and 7f have no address in the TIP.PGD of a conditional branch, or compressed RET, that leaves the filter; here it has that of the
+ * target, as in cases 6b and 9c. libipt binds a TIP.PGD without an address to far branches alone, and reports an error here; with one it
+ * takes the branch. perf, which knows the filter and the code, takes either.
  */
 #include <catch2/catch_test_macros.hpp>
 
