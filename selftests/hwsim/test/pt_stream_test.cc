@@ -110,7 +110,50 @@ TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
 	CHECK(mtc[0].payload.mtc.ctc == ((8008 >> 3) & 0xff));
 	f.clock.now += 1000 * 256;
 	f.stream.tick();
-	CHECK(f.types() == Types{ppt_tsc, ppt_tma});
+	CHECK(f.types() == Types{ppt_tsc, ppt_tma, ppt_cbr});
+}
+
+TEST_CASE("a wake-up tells the time and the ratio")
+{
+	const struct {
+		std::uint64_t ctl;
+		Types types;
+	} all[] = {
+		{0, {ppt_cbr}},
+		{ctl::mtc_en, {ppt_cbr}},
+		{ctl::tsc_en, {ppt_tsc, ppt_cbr}},
+		{ctl::tsc_en | ctl::mtc_en, {ppt_tsc, ppt_tma, ppt_cbr}},
+	};
+	for (const auto &c : all) {
+		Fixture f;
+		f.stream.start(c.ctl, 0);
+		f.clock.now += 100;
+		f.stream.wake(100);
+		CHECK(f.types() == c.types);
+		f.stream.conditional(true);
+		f.stream.wake(0);
+		CHECK(f.types().front() == ppt_tnt_8);
+		f.stream.begin_overflow();
+		f.stream.wake(0);
+		CHECK(f.types().empty());
+	}
+}
+
+TEST_CASE("no cycles pass asleep")
+{
+	Fixture f;
+	f.stream.start(ctl::cyc_en, 0);
+	f.clock.now += 7;
+	f.clock.now += 1000;
+	f.stream.wake(1000);
+	f.clock.now += 5;
+	f.stream.begin();
+	f.stream.tip(0x1000);
+	const auto packets = f.packets();
+	REQUIRE(packets.size() == 4);
+	CHECK(packets[0].payload.cyc.value == 7);
+	CHECK(packets[1].type == ppt_cbr);
+	CHECK(packets[2].payload.cyc.value == 5);
 }
 
 TEST_CASE("a stream that goes on without a PSB tells the time and the ratio anew")

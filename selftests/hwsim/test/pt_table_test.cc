@@ -78,6 +78,12 @@ auto mov_cr3(std::uint64_t at, std::uint64_t root)
 		m.unit.arrive(kernel(at + 2));
 	};
 }
+/* The kernel sleeps, and an interrupt is about to come. */
+void wake(Machine &m)
+{
+	m.clock.now += 10;
+	m.unit.wake(10);
+}
 auto with_outcome(std::function<void(Machine &)> then)
 {
 	return [=](Machine &m) {
@@ -213,6 +219,21 @@ const Row rows[] = {
 		jump(Branch::software_interrupt, kernel(handler)), "FUP:401002 TIP:ffffffff81300000 "},
 	{"12e", "software interrupt, out of 32-bit code", everything, {0x8000, 3, mode_32}, true, true,
 		jump(Branch::software_interrupt, kernel(handler)), "FUP:401002 64 TIP:ffffffff81300000 "},
+
+	{"33b", "wake-up from HLT, neither traced nor any time", programs, kernel(syscall_entry), false, false, wake,
+		"CBR "},
+	{"33b", "wake-up from HLT, not traced", programs | ctl::tsc_en, kernel(syscall_entry), false, false, wake,
+		"TSC CBR "},
+	{"33b", "wake-up from HLT, not traced, with MTC", programs | ctl::tsc_en | ctl::mtc_en, kernel(syscall_entry),
+		false, false, wake, "TSC TMA CBR "},
+	{"33b", "wake-up from HLT", everything | ctl::tsc_en | ctl::mtc_en, kernel(syscall_entry), true, true, wake,
+		"TSC TMA CBR "},
+	{"33b", "wake-up from HLT, with an outcome", everything, kernel(syscall_entry), true, true,
+		[](Machine &m) {
+			m.branch(Branch::conditional, syscall_entry, kernel(syscall_entry + 2), false, 0);
+			wake(m);
+		},
+		"N CBR "},
 
 	{"", "PTWRITE, not traced", programs | ctl::ptw_en | ctl::fup_on_ptw, kernel(syscall_entry), false, false,
 		[](Machine &m) { m.unit.ptwrite(syscall_entry, 1, true); }, ""},

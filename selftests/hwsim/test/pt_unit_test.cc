@@ -215,7 +215,24 @@ TEST_CASE("the time that has passed is told before the program goes on")
 	m.branch(Branch::far, 0x401006, kernel(0xffff'ffff'8100'0000));
 	m.clock.now += 1000;
 	m.unit.arrive(user(0x401008));
-	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA PGE:401004 PGD MTC PGE:401008 FUP:off PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA CBR PGE:401004 PGD MTC PGE:401008 FUP:off PGD ");
+}
+
+TEST_CASE("who sleeps and wakes is traced on, and a PSB comes in its time")
+{
+	Machine m;
+	m.start(ctl::user | ctl::tsc_en);
+	for (unsigned n = 0; n < 1000; n++)
+		m.unit.wake(0);
+	CHECK(m.unit.statistics().bytes > 10'000);
+	CHECK(m.unit.statistics().lost == 0);
+	const std::string said = m.said();
+	CHECK(said.find("TSC CBR PSB TSC CBR") != std::string::npos);
+	CHECK(m.unit.statistics().syncs == 6);
+
+	Machine off;
+	off.unit.wake(0);
+	CHECK(off.unit.statistics().bytes == 0);
 }
 
 TEST_CASE("a second session goes on without a PSB unless the byte count is cleared")

@@ -30,10 +30,8 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	last_cyc = moment = clock.tsc();
 	last_mtc = with_mtc ? art(last_cyc) >> mtc_shift : 0;
 	/* With a PSB to come they are part of that. */
-	if (psb_bytes) {
-		put_time();
-		put_raw(cbr(profile.bus_ratio));
-	}
+	if (psb_bytes)
+		put_time_and_ratio();
 }
 
 /* A decoder that begins at a PSB, or was lost, knows neither a last IP nor a return address. */
@@ -170,6 +168,12 @@ void PacketStream::put_time()
 	last_mtc = ticks >> mtc_shift;
 }
 
+void PacketStream::put_time_and_ratio()
+{
+	put_time();
+	put_raw(cbr(profile.bus_ratio));
+}
+
 /* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here. */
 void PacketStream::sync(const SyncState &state)
 {
@@ -182,8 +186,7 @@ void PacketStream::sync(const SyncState &state)
 	since_psb = 0;
 	reset_compression();
 	put_raw(psb());
-	put_time();
-	put_raw(cbr(profile.bus_ratio));
+	put_time_and_ratio();
 	if (state.with_cr3)
 		put_raw(pip(state.cr3));
 	told_mode = -1;
@@ -196,9 +199,21 @@ void PacketStream::sync(const SyncState &state)
 	put_raw(psbend());
 }
 
+/* SDM, "Timestamp Counter (TSC) Packet": behind whatever stops clocks, and the ratio may have become another one. */
+void PacketStream::wake(std::uint64_t slept)
+{
+	moment = clock.tsc();
+	last_cyc = std::min(last_cyc + slept, moment);
+	if (muted)
+		return;
+	flush_tnt();
+	put_cyc();
+	put_time_and_ratio();
+}
+
 /*
- * An MTC carries eight bits of time. Whoever was asleep for so long that they are ambiguous is told the whole time again, as on
- * hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for. Cycles in front of an MTC count
+ * An MTC carries eight bits of time. Where time has passed unseen for so long that they are ambiguous the whole time is told again, as
+ * on hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for. Cycles in front of an MTC count
  * to its tick, not to where we noticed it.
  */
 void PacketStream::tick()
@@ -214,7 +229,7 @@ void PacketStream::tick()
 		moment = now;
 		flush_tnt();
 		put_cyc();
-		put_time();
+		put_time_and_ratio();
 	} else if (count != last_mtc) {
 		moment = std::max(moment, tsc_of(count << mtc_shift));
 		put(mtc(static_cast<std::uint8_t>(count)));

@@ -128,8 +128,10 @@ public:
 	}
 	void sync(const SyncState &state);
 	bool sync_due() const { return since_psb >= psb_period; }
-	/* Lets time pass: MTC packets, or a new TSC after a long sleep. To be called now and then where nothing else is told. */
+	/* Lets time pass: MTC packets, or the time anew after a long gap. To be called now and then where nothing else is told. */
 	void tick();
+	/* The processor has slept, for so many ticks of the TSC, in which no cycles passed. */
+	void wake(std::uint64_t slept);
 
 	/* Bytes not yet taken. */
 	std::span<const std::uint8_t> pending() const { return {queue.data(), used}; }
@@ -145,6 +147,7 @@ private:
 	void put_ip(IpKind kind, std::uint64_t ip);
 	void put_cyc();
 	void put_time();
+	void put_time_and_ratio();
 	void put_time_lost();
 	void flush_tnt();
 	void reset_compression();
