@@ -59,6 +59,33 @@ TEST_CASE("PSB+ tells all that was switched on")
 	CHECK(f.types() == Types{ppt_psb, ppt_cbr, ppt_psbend});
 }
 
+TEST_CASE("an IP is compressed unless it is of a FUP, or of the first processors")
+{
+	const auto forms = [](const char *profile) {
+		ManualClock clock;
+		PacketStream stream{*find_profile(profile), clock};
+		stream.start(0, 0);
+		stream.sync({.packets_enabled = true, .ip = 0x401000});
+		stream.tip(0x401000);
+		stream.enable(0x10401000, mode_64);
+		stream.fup(0x10401000);
+		stream.tip(0xffff'ffff'8100'0000);
+		stream.fup(0xffff'ffff'8100'0000);
+		stream.disable(0x7fff'f7dd'0000);
+		std::vector<pt_ip_compression> list;
+		for (const pt_packet &packet : read_packets(stream.pending()))
+			if (packet.type == ppt_fup || packet.type == ppt_tip || packet.type == ppt_tip_pge ||
+				packet.type == ppt_tip_pgd)
+				list.push_back(packet.payload.ip.ipc);
+		return list;
+	};
+	using Forms = std::vector<pt_ip_compression>;
+	CHECK(forms("skylake") == Forms{pt_ipc_sext_48, pt_ipc_update_16, pt_ipc_update_32, pt_ipc_sext_48, pt_ipc_full,
+					  pt_ipc_sext_48, pt_ipc_full});
+	CHECK(forms("broadwell") == Forms{pt_ipc_sext_48, pt_ipc_sext_48, pt_ipc_sext_48, pt_ipc_sext_48, pt_ipc_full,
+					    pt_ipc_sext_48, pt_ipc_full});
+}
+
 TEST_CASE("a PSB is due after as many bytes as PSBFreq says")
 {
 	Fixture f;

@@ -27,6 +27,7 @@ constexpr Profile all[] = {
 		.name = "broadwell",
 		.signature = 0x306d4,
 		.pt = {.cr3_filtering = true},
+		.pt_habits = {.compresses_ips = false},
 		.pmu = counters(3, 4),
 		.lbr = {LbrCapabilities::Format::flags, 16},
 		.trace_beside_branches = false,
@@ -144,6 +145,7 @@ std::optional<Cores> find_cores(std::string_view names)
 		return {};
 	Cores cores = {*first, *first};
 	cores.odd.pt = second->pt;
+	cores.odd.pt_habits = second->pt_habits;
 	return cores;
 }
 

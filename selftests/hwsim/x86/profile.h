@@ -33,6 +33,11 @@ struct PtCapabilities {
 	std::uint16_t psb_periods = 0;
 };
 
+/* What the SDM leaves to the processor, and decoders have to take as it comes; where traces of silicon show it, as there. */
+struct PtHabits {
+	bool compresses_ips = true; /* that of TIP and its like; that of FUP never */
+};
+
 /* CPUID leaf 0AH. */
 struct PmuCapabilities {
 	std::uint8_t version = 0;
@@ -72,6 +77,7 @@ struct Profile {
 	std::string_view name;
 	std::uint32_t signature; /* CPUID leaf 1, EAX */
 	PtCapabilities pt;
+	PtHabits pt_habits{};
 	PmuCapabilities pmu;
 	LbrCapabilities lbr{};
 	/* TraceEn can be set while LBR or TR of IA32_DEBUGCTL are, and they while it is. */

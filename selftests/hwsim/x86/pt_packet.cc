@@ -58,9 +58,13 @@ IpBytes compress(std::uint64_t ip, std::uint64_t last)
 		return IpBytes::update16;
 	if (!(differ >> 32))
 		return IpBytes::update32;
-	if (!(differ >> 48))
-		return IpBytes::update48;
-	return whole(ip);
+	return uncompressed(ip, last);
+}
+
+/* To and from the kernel all of it is told; within either, 48 bits whose sign is the rest. */
+IpBytes uncompressed(std::uint64_t ip, std::uint64_t last)
+{
+	return (ip ^ last) >> 48 ? IpBytes::full : whole(ip);
 }
 
 IpBytes whole(std::uint64_t ip)

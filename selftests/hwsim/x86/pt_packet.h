@@ -42,8 +42,10 @@ enum class ControlFlowEvent : std::uint8_t { interrupt = 1, iret = 2 };
 constexpr unsigned short_tnt_bits = 6;
 constexpr unsigned long_tnt_bits = 47;
 
-/* The shortest form that a decoder whose last IP is "last" turns back into "ip". */
+/* How silicon writes it for a decoder whose last IP is "last". Never as update48, though that may be shorter. */
 IpBytes compress(std::uint64_t ip, std::uint64_t last);
+/* Likewise, but with as little of the last IP as it ever takes. */
+IpBytes uncompressed(std::uint64_t ip, std::uint64_t last);
 /* The form that needs none. */
 IpBytes whole(std::uint64_t ip);
 

@@ -69,9 +69,15 @@ void PacketStream::put_cyc()
 	last_cyc = moment;
 }
 
+IpBytes PacketStream::form_of(IpKind kind, std::uint64_t address) const
+{
+	const bool compressed = kind != IpKind::fup && profile.pt_habits.compresses_ips;
+	return compressed ? compress(address, last_ip) : uncompressed(address, last_ip);
+}
+
 void PacketStream::put_ip(IpKind kind, std::uint64_t address)
 {
-	put(ip(kind, ip_lost ? whole(address) : compress(address, last_ip), address));
+	put(ip(kind, ip_lost ? whole(address) : form_of(kind, address), address));
 	last_ip = address;
 	ip_lost = false;
 }
@@ -193,7 +199,7 @@ void PacketStream::sync(const SyncState &state)
 	if (state.packets_enabled) {
 		put_raw(mode_exec(state.mode));
 		told_mode = state.mode;
-		put_raw(ip(IpKind::fup, compress(state.ip, last_ip), state.ip));
+		put_raw(ip(IpKind::fup, form_of(IpKind::fup, state.ip), state.ip));
 		last_ip = state.ip;
 	}
 	put_raw(psbend());

@@ -145,6 +145,7 @@ private:
 	void put(const Packet &packet);
 	void put_raw(const Packet &packet);
 	void put_ip(IpKind kind, std::uint64_t ip);
+	IpBytes form_of(IpKind kind, std::uint64_t ip) const;
 	void put_cyc();
 	void put_time();
 	void put_time_and_ratio();
