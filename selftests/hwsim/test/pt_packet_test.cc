@@ -100,6 +100,10 @@ TEST_CASE("PIP and MODE.Exec carry the state")
 	CHECK_FALSE(bits(mode_64).csd);
 	CHECK(bits(mode_32).csd);
 	CHECK_FALSE(bits(mode_16).csd);
+	const pt_packet tsx = read(mode_tsx());
+	CHECK(tsx.payload.mode.leaf == pt_mol_tsx);
+	CHECK_FALSE(tsx.payload.mode.bits.tsx.intx);
+	CHECK_FALSE(tsx.payload.mode.bits.tsx.abrt);
 }
 
 TEST_CASE("times come through")

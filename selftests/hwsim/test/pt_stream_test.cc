@@ -53,10 +53,45 @@ TEST_CASE("PSB+ tells all that was switched on")
 	Fixture f;
 	f.stream.start(ctl::tsc_en | ctl::mtc_en, 0);
 	f.stream.sync({.packets_enabled = true, .with_cr3 = true, .ip = 0x401000, .cr3 = 0x5000, .mode = mode_64});
-	CHECK(f.types() == Types{ppt_psb, ppt_tsc, ppt_tma, ppt_cbr, ppt_pip, ppt_mode, ppt_fup, ppt_psbend});
+	CHECK(f.types() == Types{ppt_psb, ppt_mode, ppt_mode, ppt_fup, ppt_pip, ppt_tsc, ppt_tma, ppt_cbr, ppt_psbend});
 	f.stream.start(0, 0);
 	f.stream.sync({});
 	CHECK(f.types() == Types{ppt_psb, ppt_cbr, ppt_psbend});
+}
+
+TEST_CASE("PSB+ has the order of its processor")
+{
+	const auto of = [](const char *profile, std::uint64_t more, bool enabled) {
+		ManualClock clock;
+		PacketStream stream{*find_profile(profile), clock};
+		stream.start(ctl::tsc_en | more, 0);
+		stream.sync({.packets_enabled = enabled, .with_cr3 = true, .ip = 0x401000});
+		std::string list;
+		for (const pt_packet &packet : read_packets(stream.pending())) {
+			const bool tsx = packet.type == ppt_mode && packet.payload.mode.leaf == pt_mol_tsx;
+			list += packet.type == ppt_psb      ? "PSB"
+				: packet.type == ppt_tsc    ? " TSC"
+				: packet.type == ppt_tma    ? " TMA"
+				: packet.type == ppt_cbr    ? " CBR"
+				: packet.type == ppt_pip    ? " PIP"
+				: tsx                       ? " MODE.TSX"
+				: packet.type == ppt_mode   ? " MODE.Exec"
+				: packet.type == ppt_fup    ? " FUP"
+				: packet.type == ppt_psbend ? " PSBEND"
+							    : " ?";
+		}
+		return list;
+	};
+	for (const char *profile : {"skylake", "icelake"}) {
+		CHECK(of(profile, ctl::mtc_en, true) == "PSB MODE.TSX MODE.Exec FUP PIP TSC TMA CBR PSBEND");
+		CHECK(of(profile, ctl::mtc_en, false) == "PSB PIP TSC TMA CBR PSBEND");
+	}
+	CHECK(of("broadwell", 0, true) == "PSB TSC CBR PIP MODE.TSX MODE.Exec FUP PSBEND");
+	CHECK(of("broadwell", 0, false) == "PSB TSC CBR PIP PSBEND");
+	for (const char *profile : {"goldmont", "alderlake-n"}) {
+		CHECK(of(profile, ctl::mtc_en, true) == "PSB TSC TMA CBR PIP MODE.Exec FUP PSBEND");
+		CHECK(of(profile, ctl::mtc_en, false) == "PSB TSC TMA CBR PIP PSBEND");
+	}
 }
 
 TEST_CASE("an IP is compressed unless it is of a FUP, or of the first processors")
@@ -124,7 +159,7 @@ TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
 	f.stream.start(ctl::tsc_en | ctl::mtc_en | std::uint64_t{3} << ctl::mtc_freq.shift, 0);
 	f.stream.sync({});
 	const auto sync = f.packets();
-	REQUIRE(sync[2].type == ppt_tma);
+	REQUIRE(sync[2].type == ppt_tma); /* packets are not enabled */
 	/* 2 ART ticks are 250 of the TSC: tick 8000 is at 1'000'000 */
 	CHECK(sync[2].payload.tma.ctc == 8000);
 	CHECK(sync[2].payload.tma.fc == 0);

@@ -36,6 +36,9 @@ struct PtCapabilities {
 /* What the SDM leaves to the processor, and decoders have to take as it comes; where traces of silicon show it, as there. */
 struct PtHabits {
 	bool compresses_ips = true; /* that of TIP and its like; that of FUP never */
+	/* PSB+ */
+	bool state_before_time = false; /* MODE, FUP and PIP in front of TSC and CBR */
+	bool tells_tsx = false;         /* MODE.TSX, though nothing is ever a transaction */
 };
 
 /* CPUID leaf 0AH. */

@@ -106,6 +106,11 @@ Packet mode_exec(std::uint8_t mode)
 	return Builder{0x99, mode};
 }
 
+Packet mode_tsx()
+{
+	return Builder{0x99, 1 << 5};
+}
+
 /* CR3[51:5] in bits 47:1; bit 0 is NR, zero outside of VMX operation. */
 Packet pip(std::uint64_t cr3)
 {

@@ -55,6 +55,8 @@ Packet tnt(std::uint64_t outcomes, unsigned count);
 Packet psb();
 Packet psbend();
 Packet mode_exec(std::uint8_t mode);
+/* No transaction, and none was aborted. */
+Packet mode_tsx();
 Packet pip(std::uint64_t cr3);
 Packet tsc(std::uint64_t tsc);
 /* "ctc" is the always running timer, "fast" the ticks of the TSC since it last moved. */

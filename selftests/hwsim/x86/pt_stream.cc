@@ -180,7 +180,25 @@ void PacketStream::put_time_and_ratio()
 	put_raw(cbr(profile.bus_ratio));
 }
 
-/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here. */
+void PacketStream::put_state(const SyncState &state)
+{
+	const bool root_last = profile.pt_habits.state_before_time;
+	if (state.with_cr3 && !root_last)
+		put_raw(pip(state.cr3));
+	told_mode = -1;
+	if (state.packets_enabled) {
+		if (profile.pt_habits.tells_tsx)
+			put_raw(mode_tsx());
+		put_raw(mode_exec(state.mode));
+		told_mode = state.mode;
+		put_raw(ip(IpKind::fup, form_of(IpKind::fup, state.ip), state.ip));
+		last_ip = state.ip;
+	}
+	if (state.with_cr3 && root_last)
+		put_raw(pip(state.cr3));
+}
+
+/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here, in an order that is the processor's. */
 void PacketStream::sync(const SyncState &state)
 {
 	if (muted)
@@ -192,16 +210,11 @@ void PacketStream::sync(const SyncState &state)
 	since_psb = 0;
 	reset_compression();
 	put_raw(psb());
-	put_time_and_ratio();
-	if (state.with_cr3)
-		put_raw(pip(state.cr3));
-	told_mode = -1;
-	if (state.packets_enabled) {
-		put_raw(mode_exec(state.mode));
-		told_mode = state.mode;
-		put_raw(ip(IpKind::fup, form_of(IpKind::fup, state.ip), state.ip));
-		last_ip = state.ip;
-	}
+	if (!profile.pt_habits.state_before_time)
+		put_time_and_ratio();
+	put_state(state);
+	if (profile.pt_habits.state_before_time)
+		put_time_and_ratio();
 	put_raw(psbend());
 }
 

@@ -147,6 +147,7 @@ private:
 	void put_ip(IpKind kind, std::uint64_t ip);
 	IpBytes form_of(IpKind kind, std::uint64_t ip) const;
 	void put_cyc();
+	void put_state(const SyncState &state);
 	void put_time();
 	void put_time_and_ratio();
 	void put_time_lost();
