@@ -94,6 +94,45 @@ TEST_CASE("PSB+ has the order of its processor")
 	}
 }
 
+TEST_CASE("outcomes are told in the packets of their processor, and wait for no more than these take")
+{
+	/* So many outcomes, and in how many packets, how long: without what is pending and with it. */
+	struct {
+		const char *profile;
+		unsigned outcomes;
+		std::vector<unsigned> told, stopped;
+	} const all[] = {
+		{"skylake", 5, {}, {5}},
+		{"skylake", 14, {6, 6}, {6, 6, 2}},
+		{"icelake", 7, {6}, {6, 1}},
+		{"broadwell", 6, {}, {6}},
+		{"broadwell", 7, {}, {7}},
+		{"broadwell", 45, {44}, {44, 1}},
+		{"goldmont", 42, {}, {6, 6, 6, 6, 6, 6, 6}},
+		{"goldmont", 43, {}, {43}},
+		{"alderlake-n", 48, {47}, {47, 1}},
+	};
+	for (const auto &c : all) {
+		CAPTURE(c.profile, c.outcomes);
+		ManualClock clock;
+		PacketStream stream{*find_profile(c.profile), clock};
+		stream.start(0, 0);
+		const auto sizes = [&] {
+			std::vector<unsigned> list;
+			for (const pt_packet &packet : read_packets(stream.pending())) {
+				list.push_back(packet.payload.tnt.bit_size);
+				CHECK((packet.type == ppt_tnt_64) == (list.back() > short_tnt_bits));
+			}
+			return list;
+		};
+		for (unsigned n = 0; n < c.outcomes; n++)
+			stream.conditional(n % 3);
+		CHECK(sizes() == c.told);
+		stream.stop();
+		CHECK(sizes() == c.stopped);
+	}
+}
+
 TEST_CASE("an IP is compressed unless it is of a FUP, or of the first processors")
 {
 	const auto forms = [](const char *profile) {

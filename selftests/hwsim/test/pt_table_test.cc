@@ -321,14 +321,17 @@ TEST_CASE("WRMSR that sets TraceEn tells the time and the ratio, with PSB+ if no
 
 TEST_CASE("a buffer of outcomes that is full goes out by itself")
 {
-	/* 7d, 8d: SDM, "Taken/Not-taken (TNT) Packet": up to 47 in the long form. */
-	Machine m;
-	m.start(programs);
-	m.unit.arrive(user(inside));
-	std::string outcomes;
-	for (unsigned n = 0; n < long_tnt_bits; n++) {
-		m.branch(Branch::conditional, inside + 2, user(n % 3 ? inside : inside + 4), n % 3 != 0);
-		outcomes += n % 3 ? "T " : "N ";
+	/* 7d, 8d: SDM, "Taken/Not-taken (TNT) Packet": up to 47 in the long form, and partial ones at any time. */
+	for (const Profile &profile : profiles()) {
+		CAPTURE(profile.name);
+		Machine m({}, profile.name.data());
+		m.start(programs);
+		m.unit.arrive(user(inside));
+		std::string outcomes;
+		for (unsigned n = 0; n < long_tnt_bits; n++) {
+			m.branch(Branch::conditional, inside + 2, user(n % 3 ? inside : inside + 4), n % 3 != 0);
+			outcomes += n % 3 ? "T " : "N ";
+		}
+		CHECK(m.said() == "PSB 64 PGE:401000 " + outcomes + "FUP:off PGD ");
 	}
-	CHECK(m.said() == "PSB 64 PGE:401000 " + outcomes + "FUP:off PGD ");
 }

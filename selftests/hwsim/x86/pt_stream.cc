@@ -82,13 +82,13 @@ void PacketStream::put_ip(IpKind kind, std::uint64_t address)
 	ip_lost = false;
 }
 
-/* In whatever is shorter: one long packet of eight bytes, or short ones of a byte for six outcomes each. */
+/* In one long packet of eight bytes, or short ones of a byte for six outcomes each. */
 void PacketStream::flush_tnt()
 {
 	if (!outcome_count)
 		return;
 	put_cyc();
-	if (outcome_count > short_tnt_bits * 7)
+	if (outcome_count >= profile.pt_habits.long_tnt_from)
 		put_raw(tnt(outcomes, outcome_count));
 	else
 		for (unsigned left = outcome_count; left;) {

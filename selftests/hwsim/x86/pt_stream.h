@@ -51,7 +51,7 @@ public:
 		if (!with_tnt)
 			return;
 		outcomes = outcomes << 1 | (taken ? 1 : 0);
-		if (++outcome_count == long_tnt_bits)
+		if (++outcome_count == profile.pt_habits.most_outcomes)
 			flush_tnt();
 	}
 	void tip(std::uint64_t ip) { put_ip(IpKind::tip, ip); }
