@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <random>
 
 #include "stream_script.h"
@@ -212,6 +213,57 @@ TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
 	f.clock.now += 1000 * 256;
 	f.stream.tick();
 	CHECK(f.types() == Types{ppt_tsc, ppt_tma, ppt_cbr});
+}
+
+TEST_CASE("each tick has its MTC, with the cycles until there, as long as they are not ambiguous")
+{
+	for (const bool cycles : {false, true})
+		for (const bool time : {false, true}) {
+			Fixture f;
+			f.stream.start((time ? ctl::tsc_en : 0) | (cycles ? ctl::cyc_en : 0) | ctl::mtc_en |
+					       std::uint64_t{3} << ctl::mtc_freq.shift,
+				0);
+			f.stream.sync({});
+			f.packets();
+			for (unsigned ticks : {1u, 2u, 255u}) {
+				const std::uint64_t before = f.clock.now / 1000;
+				f.clock.now += 1000 * ticks;
+				f.stream.tick();
+				const auto packets = f.packets();
+				REQUIRE(packets.size() == ticks * (cycles ? 2 : 1));
+				for (unsigned n = 0; n < packets.size(); n++)
+					if (cycles && n % 2 == 0)
+						CHECK(packets[n].payload.cyc.value == 1000);
+					else
+						CHECK(packets[n].payload.mtc.ctc ==
+							(before + 1 + n / (cycles ? 2 : 1)) % 256);
+			}
+			f.clock.now += 1000 * 256;
+			f.stream.tick();
+			const Types all = f.types();
+			if (time)
+				CHECK(all.back() == ppt_cbr);
+			else
+				CHECK(std::ranges::count(all, ppt_mtc) == 255);
+		}
+}
+
+TEST_CASE("MTCs leave room for what has to be told, whoever is late to take it")
+{
+	for (const std::uint64_t more : {std::uint64_t{0}, std::uint64_t{ctl::tsc_en}}) {
+		Fixture f;
+		f.stream.start(ctl::cyc_en | ctl::mtc_en | more, 0);
+		for (unsigned n = 1; n <= 40; n++) {
+			f.clock.now += 255 * 125; /* as many ticks of the ART */
+			f.stream.begin();
+			f.stream.tip(n);
+		}
+		CHECK(f.stream.pending().size() < 7000);
+		std::uint64_t tips = 0;
+		for (const pt_packet &packet : f.packets())
+			tips += packet.type == ppt_tip;
+		CHECK(tips == 40);
+	}
 }
 
 TEST_CASE("a wake-up tells the time and the ratio")

@@ -213,9 +213,9 @@ TEST_CASE("the time that has passed is told before the program goes on")
 	m.clock.now += 1'000'000;
 	m.unit.arrive(user(0x401004));
 	m.branch(Branch::far, 0x401006, kernel(0xffff'ffff'8100'0000));
-	m.clock.now += 1000;
+	m.clock.now += 150;
 	m.unit.arrive(user(0x401008));
-	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA CBR PGE:401004 PGD MTC PGE:401008 FUP:off PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA CBR PGE:401004 PGD MTC MTC MTC PGE:401008 FUP:off PGD ");
 }
 
 TEST_CASE("who sleeps and wakes is traced on, and a PSB comes in its time")

@@ -155,7 +155,7 @@ void PacketStream::put_time_lost()
 	if (!with_mtc)
 		return;
 	const std::uint64_t now = clock.tsc(), count = art(now) >> mtc_shift;
-	if (count - last_mtc > 0xff) {
+	if (count - last_mtc > most_ticks) {
 		moment = now;
 		put_time();
 	}
@@ -232,8 +232,8 @@ void PacketStream::wake(std::uint64_t slept)
 
 /*
  * An MTC carries eight bits of time. Where time has passed unseen for so long that they are ambiguous the whole time is told again, as
- * on hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for. Cycles in front of an MTC count
- * to its tick, not to where we noticed it.
+ * on hardware after a sleep state; in shorter gaps there is an MTC for each tick, whether packets are enabled or not (SDM, "Mini Time
+ * Counter (MTC) Packet"), as long as there is room. Cycles in front of one count to its tick, not to where we noticed it.
  */
 void PacketStream::tick()
 {
@@ -244,15 +244,20 @@ void PacketStream::tick()
 		moment = now;
 		return;
 	}
-	if (count - last_mtc > 0xff && with_tsc) {
+	/* Half of the room is for what has to be told. */
+	const std::uint64_t most = used < capacity / 2 ? most_ticks : 1;
+	if (count - last_mtc > most && with_tsc) {
 		moment = now;
 		flush_tnt();
 		put_cyc();
 		put_time_and_ratio();
-	} else if (count != last_mtc) {
-		moment = std::max(moment, tsc_of(count << mtc_shift));
-		put(mtc(static_cast<std::uint8_t>(count)));
-		last_mtc = count;
+	} else {
+		last_mtc = std::max(last_mtc, count - std::min(count, most));
+		while (last_mtc < count) {
+			last_mtc++;
+			moment = std::max(moment, tsc_of(last_mtc << mtc_shift));
+			put(mtc(static_cast<std::uint8_t>(last_mtc)));
+		}
 	}
 	moment = now;
 }

@@ -139,8 +139,10 @@ public:
 	std::uint32_t bytes_since_psb() const { return since_psb; }
 
 private:
-	/* Enough for the longest thing said at once, PSB+, after the owner's threshold. */
-	static constexpr std::size_t capacity = 4096;
+	/* Enough for what is said at once after the owner's threshold: PSB+, and MTCs with their CYCs. */
+	static constexpr std::size_t capacity = 8192;
+	/* From one MTC to the next the eight bits of time that it has are not ambiguous. */
+	static constexpr std::uint64_t most_ticks = 0xff;
 
 	void put(const Packet &packet);
 	void put_raw(const Packet &packet);
