@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "stream_script.h"
 
@@ -132,6 +133,70 @@ TEST_CASE("outcomes are told in the packets of their processor, and wait for no 
 		stream.stop();
 		CHECK(sizes() == c.stopped);
 	}
+}
+
+TEST_CASE("PADs are where silicon has them")
+{
+	/* How many are in front of each packet: in LLVM's traces of Broadwell and Skylake, and libxdc's dump of Kaby Lake. */
+	const auto pads = [](const char *profile, std::uint64_t more, const auto &say) {
+		ManualClock clock;
+		PacketStream stream{*find_profile(profile), clock};
+		stream.pad(true);
+		stream.start(more, 0);
+		say(stream);
+		std::vector<unsigned> list;
+		unsigned before = 0;
+		for (const pt_packet &packet : read_packets(stream.pending()))
+			if (packet.type == ppt_pad)
+				before++;
+			else
+				list.push_back(std::exchange(before, 0));
+		return list;
+	};
+	using Pads = std::vector<unsigned>;
+	const auto begin = [](PacketStream &stream) {
+		stream.sync({.packets_enabled = true, .ip = 0x401000});
+		stream.enable(0x401000, mode_64);
+		stream.fup(0x7fff'f7dd'0000);
+		stream.disable();
+	};
+	/* PSB CBR MODE.TSX MODE.Exec FUP PSBEND TIP.PGE FUP TIP.PGD */
+	CHECK(pads("broadwell", 0, begin) == Pads{0, 0, 0, 0, 0, 1, 6, 1, 1});
+	const auto outcomes = [](PacketStream &stream) {
+		stream.sync({});
+		for (unsigned n = 0; n < 88; n++)
+			stream.conditional(true);
+		stream.tip(0x401000);
+		stream.conditional(true);
+		stream.sync({});
+	};
+	/* PSB CBR PSBEND TNT TNT TIP TNT PSB CBR PSBEND */
+	CHECK(pads("broadwell", 0, outcomes) == Pads{0, 0, 4, 6, 0, 0, 1, 7, 0, 4});
+
+	/* PSB MODE.TSX MODE.Exec FUP TSC CBR PSBEND, and of a kernel with PIP; then TNT as they come. */
+	const auto sync = [](bool kernel) {
+		return [kernel](PacketStream &stream) {
+			stream.sync({.packets_enabled = true, .with_cr3 = kernel, .ip = 0x401000});
+			for (unsigned n = 0; n < 24; n++)
+				stream.conditional(true);
+		};
+	};
+	CHECK(pads("skylake", ctl::tsc_en, sync(false)) == Pads{0, 3, 0, 0, 8, 2, 0, 0, 0, 0, 0});
+	CHECK(pads("skylake", ctl::tsc_en, sync(true)) == Pads{0, 3, 0, 0, 8, 8, 2, 0, 0, 0, 0, 0});
+	/* Behind a TIP of 6 bytes, one of 4, one of 2, FUP and TIP.PGD, wake-ups. */
+	const auto branches = [](PacketStream &stream) {
+		stream.tip(0x7fff'f7dd'0000);
+		stream.tip(0x7fff'0000'1000);
+		stream.tip(0x7fff'f7dd'0000);
+		stream.tip(0x5555'0000'0000);
+		stream.conditional(true);
+		stream.tip(0x5555'0000'1000);
+		stream.fup(0x5555'0000'1000);
+		stream.disable();
+		stream.wake(0);
+		stream.wake(0);
+	};
+	CHECK(pads("skylake", ctl::tsc_en, branches) == Pads{7, 2, 3, 2, 2, 0, 3, 2, 5, 2, 2, 2});
 }
 
 TEST_CASE("an IP is compressed unless it is of a FUP, or of the first processors")

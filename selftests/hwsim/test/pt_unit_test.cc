@@ -522,6 +522,34 @@ TEST_CASE("while TraceEn is set registers say what they said then, unless stale-
 	}
 }
 
+TEST_CASE("PADs change nothing that is said, and are there unless padding is relaxed")
+{
+	for (const char *profile : {"broadwell", "skylake", "goldmont"}) {
+		std::string said[2];
+		std::uint64_t bytes[2];
+		for (const bool strict : {true, false}) {
+			Rules rules = Rules::lenient();
+			REQUIRE(rules.set("padding", strict));
+			Machine m({}, profile, rules);
+			m.start(ctl::user | ctl::tsc_en);
+			m.unit.arrive(user(0x401000));
+			for (std::uint64_t i = 0; i < 30; i++) {
+				m.branch(Branch::conditional, 0x401002, user(0x401004), false);
+				m.branch(Branch::indirect_jump, 0x401006, user(0x401000 + (i << i % 40)));
+				m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
+				m.unit.wake(0);
+				m.unit.arrive(user(0x401004));
+			}
+			said[strict] = m.said();
+			bytes[strict] = m.unit.statistics().bytes;
+		}
+		CAPTURE(profile);
+		CHECK(said[0] == said[1]);
+		CHECK(bytes[1] > bytes[0] * 11 / 10);
+		CHECK(bytes[1] < bytes[0] * 2);
+	}
+}
+
 TEST_CASE("trace goes to memory in pieces that are never the same, unless late-flush is relaxed")
 {
 	for (const bool strict : {true, false}) {

@@ -38,6 +38,8 @@ struct PtHabits {
 	bool compresses_ips = true; /* that of TIP and its like; that of FUP never */
 	/* Branches whose outcomes are kept until TNT tells them, and from how many on in the long form: where that is shorter. */
 	std::uint8_t most_outcomes = 47, long_tnt_from = 43;
+	/* Where PADs are: pt::padding_to_a_word(), or pt::padding(). */
+	bool a_word_each = false;
 	/* PSB+ */
 	bool state_before_time = false; /* MODE, FUP and PIP in front of TSC and CBR */
 	bool tells_tsx = false;         /* MODE.TSX, though nothing is ever a transaction */

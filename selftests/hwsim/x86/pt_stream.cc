@@ -20,6 +20,8 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	cyc_threshold = threshold ? std::uint64_t{1} << (threshold - 1) : 0;
 	psb_period = 2048u << ctl::psb_freq.of(ctl);
 	since_psb = psb_bytes;
+	place = 0;
+	word_taken = false;
 
 	muted = false;
 	outcome_count = 0;
@@ -42,13 +44,31 @@ void PacketStream::reset_compression()
 	return_count = 0;
 }
 
+unsigned PacketStream::pads_before(const Packet &packet)
+{
+	if (!with_pads)
+		return 0;
+	if (profile.pt_habits.a_word_each)
+		return padding_to_a_word(packet, place);
+	const unsigned rest = word_taken ? -place % 8 : 0;
+	const Padding here = padding(packet, place + rest);
+	word_taken = here.alone;
+	return rest + here.pads;
+}
+
 void PacketStream::put_raw(const Packet &packet)
 {
-	if (muted || used + packet.size > capacity)
+	if (muted)
+		return;
+	const unsigned pads = pads_before(packet), size = pads + packet.size;
+	if (used + size > capacity)
 		return; /* the owner empties the queue long before it is full */
-	std::ranges::copy(packet.data(), queue.begin() + static_cast<std::ptrdiff_t>(used));
-	used += packet.size;
-	since_psb += packet.size;
+	const auto at = queue.begin() + static_cast<std::ptrdiff_t>(used);
+	std::fill_n(at, pads, std::uint8_t{0});
+	std::ranges::copy(packet.data(), at + pads);
+	used += size;
+	place += size;
+	since_psb += size;
 }
 
 void PacketStream::put(const Packet &packet)

@@ -33,6 +33,9 @@ class PacketStream
 public:
 	PacketStream(const Profile &of, Clock &time) : profile(of), clock(time) {}
 
+	/* With PADs from now on, or without: rule "padding". */
+	void pad(bool with) { with_pads = with; }
+
 	/* TraceEn was set with this value of RTIT_CTL; "psb_bytes" is PacketByteCnt. */
 	void start(std::uint64_t ctl, std::uint32_t psb_bytes);
 	/* Output has ended: outcomes that no packet has told yet are lost. True if there were any. */
@@ -146,6 +149,7 @@ private:
 
 	void put(const Packet &packet);
 	void put_raw(const Packet &packet);
+	unsigned pads_before(const Packet &packet);
 	void put_ip(IpKind kind, std::uint64_t ip);
 	IpBytes form_of(IpKind kind, std::uint64_t ip) const;
 	void put_cyc();
@@ -182,6 +186,9 @@ private:
 	std::uint64_t last_mtc = 0; /* ART >> mtc_shift */
 	int told_mode = -1;
 	std::uint32_t since_psb = 0;
+	bool with_pads = false;
+	unsigned place = 0;      /* bytes since TraceEn was set: words of 8 count */
+	bool word_taken = false; /* to its end */
 
 	static constexpr std::size_t return_depth = 64;
 	std::array<std::uint64_t, return_depth> returns{};

@@ -11,6 +11,7 @@ PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Proces
 	: rules(in_force), random(seed), registers(profile.pt), stream(profile, clock),
 	  output(memory, profile.pt.topa_multi, rules), processor(around)
 {
+	stream.pad(rules.padding);
 	set_faults(injected);
 	plan_overflow();
 	reset();
@@ -55,6 +56,7 @@ void PtUnit::set_rules(const Rules &now)
 {
 	const bool overflows = now.internal_overflow != rules.internal_overflow;
 	rules = now;
+	stream.pad(rules.padding);
 	if (overflows)
 		plan_overflow();
 }
