@@ -5,6 +5,7 @@
  */
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <functional>
 
 #include "pt_machine.h"
@@ -250,14 +251,23 @@ TEST_CASE("the IP behind an overflow is whole, whatever came before, and those b
 		CHECK(packets[0].type == ppt_ovf);
 		CHECK(packets[1].payload.ip.ipc == (ip >> 48 == 0x1234 ? pt_ipc_full : pt_ipc_sext_48));
 		CHECK(packets[2].payload.ip.ipc == pt_ipc_update_16);
+		/* A FUP is whole anyway. */
+		Stream outside(0);
+		outside.stream.tip(ip);
+		outside.overflow();
+		outside.stream.tip(ip + 2);
+		CHECK(outside.end()[1].payload.ip.ipc == packets[1].payload.ip.ipc);
 	}
 	/* A PSB tells that the last IP is zero. */
 	Stream s(0);
 	s.overflow();
 	s.stream.sync({.packets_enabled = true, .ip = 0x1000});
 	s.stream.tip(0x2000);
-	CHECK(s.end().rbegin()[2].payload.ip.ipc == pt_ipc_update_16);
-	CHECK(s.end().rbegin()[0].payload.ip.ipc == pt_ipc_update_16);
+	const auto packets = s.end();
+	const auto fup = std::ranges::find(packets, ppt_fup, &pt_packet::type);
+	REQUIRE(fup != packets.end());
+	CHECK(fup->payload.ip.ipc == pt_ipc_sext_48);
+	CHECK(packets.back().payload.ip.ipc == pt_ipc_update_16);
 }
 
 TEST_CASE("the CYC of OVF counts how long the overflow was")

@@ -42,21 +42,23 @@ TEST_CASE("TNT carries its outcomes, the oldest first")
 	}
 }
 
-TEST_CASE("an IP survives compression, and takes the shortest form")
+TEST_CASE("an IP survives compression, and takes the form that silicon has for it")
 {
 	struct Case {
 		std::uint64_t last, ip;
-		unsigned size;
+		pt_ip_compression form;
 	};
 	const Case cases[] = {
-		{0, 0x1234, 3},
-		{0, 0x401234, 5},
-		{0x7fff'ff40'1234, 0x7fff'ff40'5678, 3},
-		{0x7fff'ff40'1234, 0x7fff'0000'0000, 5},
-		{0x7fff'ff40'1234, 0x5555'0000'0000, 7},
-		{0x7fff'ff40'1234, 0xffff'ffff'8100'0000, 7},
-		{0, 0x8000'0000'0000'0000, 9},
-		{0xff11'0000'0000'0000, 0xff11'8000'0000'0000, 7},
+		{0, 0x1234, pt_ipc_update_16},
+		{0, 0x401234, pt_ipc_update_32},
+		{0x7fff'ff40'1234, 0x7fff'ff40'5678, pt_ipc_update_16},
+		{0x7fff'ff40'1234, 0x7fff'0000'0000, pt_ipc_update_32},
+		{0x7fff'ff40'1234, 0x5555'0000'0000, pt_ipc_sext_48},
+		{0xffff'ffff'8100'0000, 0xffff'8880'0000'0000, pt_ipc_sext_48},
+		{0x7fff'ff40'1234, 0xffff'ffff'8100'0000, pt_ipc_full},
+		{0, 0xffff'ffff'8100'0000, pt_ipc_full},
+		{0, 0x8000'0000'0000'0000, pt_ipc_full},
+		{0xff11'0000'0000'0000, 0xff11'8000'0000'0000, pt_ipc_full},
 	};
 	const IpKind kinds[] = {IpKind::tip, IpKind::tip_pge, IpKind::tip_pgd, IpKind::fup};
 	const pt_packet_type types[] = {ppt_tip, ppt_tip_pge, ppt_tip_pgd, ppt_fup};
@@ -64,13 +66,27 @@ TEST_CASE("an IP survives compression, and takes the shortest form")
 		for (int k = 0; k < 4; k++) {
 			const pt_packet packet = read(ip(kinds[k], compress(c.ip, c.last), c.ip));
 			CHECK(packet.type == types[k]);
-			CHECK(packet.size == c.size);
+			CHECK(packet.payload.ip.ipc == c.form);
 			IpReader reader;
 			reader({pt_ipc_full, c.last});
 			CHECK(reader(packet.payload.ip) == c.ip);
+			const pt_packet longer = read(ip(kinds[k], uncompressed(c.ip, c.last), c.ip));
+			CHECK(longer.payload.ip.ipc == (c.form == pt_ipc_full ? pt_ipc_full : pt_ipc_sext_48));
+			reader({pt_ipc_full, c.last});
+			CHECK(reader(longer.payload.ip) == c.ip);
 		}
 	}
 	CHECK(read(ip(IpKind::tip_pgd, IpBytes::none, 0)).size == 1);
+}
+
+TEST_CASE("an IP may have 48 bits and the rest of the last one, too")
+{
+	const pt_packet packet = read(ip(IpKind::tip, IpBytes::update48, 0xff11'8000'0000'0000));
+	CHECK(packet.size == 7);
+	CHECK(packet.payload.ip.ipc == pt_ipc_update_48);
+	IpReader reader;
+	reader({pt_ipc_full, 0xff11'0000'0000'1234});
+	CHECK(reader(packet.payload.ip) == 0xff11'8000'0000'0000);
 }
 
 TEST_CASE("PIP and MODE.Exec carry the state")
@@ -84,6 +100,10 @@ TEST_CASE("PIP and MODE.Exec carry the state")
 	CHECK_FALSE(bits(mode_64).csd);
 	CHECK(bits(mode_32).csd);
 	CHECK_FALSE(bits(mode_16).csd);
+	const pt_packet tsx = read(mode_tsx());
+	CHECK(tsx.payload.mode.leaf == pt_mol_tsx);
+	CHECK_FALSE(tsx.payload.mode.bits.tsx.intx);
+	CHECK_FALSE(tsx.payload.mode.bits.tsx.abrt);
 }
 
 TEST_CASE("times come through")

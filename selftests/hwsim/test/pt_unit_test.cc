@@ -213,9 +213,26 @@ TEST_CASE("the time that has passed is told before the program goes on")
 	m.clock.now += 1'000'000;
 	m.unit.arrive(user(0x401004));
 	m.branch(Branch::far, 0x401006, kernel(0xffff'ffff'8100'0000));
-	m.clock.now += 1000;
+	m.clock.now += 150;
 	m.unit.arrive(user(0x401008));
-	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA PGE:401004 PGD MTC PGE:401008 FUP:off PGD ");
+	CHECK(m.said() == "PSB 64 PGE:401000 PGD TSC TMA CBR PGE:401004 PGD MTC MTC MTC PGE:401008 FUP:off PGD ");
+}
+
+TEST_CASE("who sleeps and wakes is traced on, and a PSB comes in its time")
+{
+	Machine m;
+	m.start(ctl::user | ctl::tsc_en);
+	for (unsigned n = 0; n < 1000; n++)
+		m.unit.wake(0);
+	CHECK(m.unit.statistics().bytes > 10'000);
+	CHECK(m.unit.statistics().lost == 0);
+	const std::string said = m.said();
+	CHECK(said.find("TSC CBR PSB TSC CBR") != std::string::npos);
+	CHECK(m.unit.statistics().syncs == 6);
+
+	Machine off;
+	off.unit.wake(0);
+	CHECK(off.unit.statistics().bytes == 0);
 }
 
 TEST_CASE("a second session goes on without a PSB unless the byte count is cleared")
@@ -502,6 +519,34 @@ TEST_CASE("while TraceEn is set registers say what they said then, unless stale-
 		m.write(msr::ctl, 0);
 		CHECK(m.unit.read(msr::output_mask_ptrs) >> 32 == 4096);
 		CHECK(m.unit.read(msr::status) & status::stopped);
+	}
+}
+
+TEST_CASE("PADs change nothing that is said, and are there unless padding is relaxed")
+{
+	for (const char *profile : {"broadwell", "skylake", "goldmont"}) {
+		std::string said[2];
+		std::uint64_t bytes[2];
+		for (const bool strict : {true, false}) {
+			Rules rules = Rules::lenient();
+			REQUIRE(rules.set("padding", strict));
+			Machine m({}, profile, rules);
+			m.start(ctl::user | ctl::tsc_en);
+			m.unit.arrive(user(0x401000));
+			for (std::uint64_t i = 0; i < 30; i++) {
+				m.branch(Branch::conditional, 0x401002, user(0x401004), false);
+				m.branch(Branch::indirect_jump, 0x401006, user(0x401000 + (i << i % 40)));
+				m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
+				m.unit.wake(0);
+				m.unit.arrive(user(0x401004));
+			}
+			said[strict] = m.said();
+			bytes[strict] = m.unit.statistics().bytes;
+		}
+		CAPTURE(profile);
+		CHECK(said[0] == said[1]);
+		CHECK(bytes[1] > bytes[0] * 11 / 10);
+		CHECK(bytes[1] < bytes[0] * 2);
 	}
 }
 

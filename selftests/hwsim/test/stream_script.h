@@ -40,6 +40,7 @@ public:
 					  (next() & 1 ? ctl::dis_retc : 0) | std::uint64_t{next() % 4u * 3u} << 14 |
 					  std::uint64_t{next() % 14u} << 19;
 		compress = !(ctl & ctl::dis_retc);
+		stream.pad(next() & 1);
 		stream.start(ctl, 0);
 	}
 
@@ -231,6 +232,7 @@ inline void StreamScript::verify() const
 		case ppt_ptw:
 			heard.push_back({Word::payload, packet.payload.ptw.payload});
 			break;
+		case ppt_pad:
 		case ppt_tsc:
 		case ppt_tma:
 		case ppt_mtc:

@@ -88,14 +88,19 @@ public:
 private:
 	void take(const pt_packet &packet)
 	{
+		/* Whatever stops the clocks, or MTC and CYC, may have changed the ratio, too. */
+		if (packet.type != ppt_tma && packet.type != ppt_cbr && packet.type != ppt_pad)
+			verdict.check(!ratio_due, "TSC without CBR", offset, 0, 1);
 		switch (packet.type) {
 		case ppt_cbr:
 			ratios++;
+			ratio_due = false;
 			verdict.check(packet.payload.cbr.ratio == known.ratio, "CBR, by MSR_PLATFORM_INFO", offset,
 				packet.payload.cbr.ratio, known.ratio);
 			break;
 		case ppt_tsc:
 			timestamps++;
+			ratio_due = true;
 			take(packet.payload.tsc.tsc);
 			break;
 		case ppt_tma:
@@ -150,7 +155,8 @@ private:
 			return;
 		const unsigned shift = known.mtc_frequency;
 		const auto periods = static_cast<std::uint8_t>(mtc.ctc - (tick->ctc >> shift));
-		verdict.check(periods != 0, "MTC of no other tick", offset, mtc.ctc, mtc.ctc + 1);
+		/* Where some are missing the time is told anew. */
+		verdict.check(periods == 1, "MTC of another tick than the next", offset, periods, 1);
 		const std::uint64_t ctc = ((tick->ctc >> shift) + periods) << shift;
 		const Tick here{tick->tsc + of_tsc(ctc - tick->ctc), ctc};
 		if (known.cycles)
@@ -177,6 +183,7 @@ private:
 	const Known &known;
 	Verdict &verdict;
 	std::uint64_t offset = 0;
+	bool ratio_due = false; /* CBR has to come */
 	std::uint64_t tsc = 0;
 	std::optional<Tick> first, tick;
 	std::uint64_t from = 0, since = 0; /* a time, and cycles since */

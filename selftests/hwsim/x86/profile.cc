@@ -27,6 +27,11 @@ constexpr Profile all[] = {
 		.name = "broadwell",
 		.signature = 0x306d4,
 		.pt = {.cr3_filtering = true},
+		.pt_habits = {.compresses_ips = false,
+			.most_outcomes = 44,
+			.long_tnt_from = 7,
+			.a_word_each = true,
+			.tells_tsx = true},
 		.pmu = counters(3, 4),
 		.lbr = {LbrCapabilities::Format::flags, 16},
 		.trace_beside_branches = false,
@@ -49,6 +54,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x3fff,
 			.psb_periods = 0x003f},
+		.pt_habits = {.most_outcomes = 6, .state_before_time = true, .tells_tsx = true},
 		.pmu = counters(4, 4),
 		.trace_beside_branches = false,
 		.tsc_denominator = 2,
@@ -90,6 +96,7 @@ constexpr Profile all[] = {
 			.mtc_periods = 0x0249,
 			.cycle_thresholds = 0x3fff,
 			.psb_periods = 0x003f},
+		.pt_habits = {.most_outcomes = 6, .state_before_time = true, .tells_tsx = true},
 		.pmu = counters(5, 8),
 		.tsc_denominator = 2,
 		.tsc_numerator = 104,
@@ -144,6 +151,7 @@ std::optional<Cores> find_cores(std::string_view names)
 		return {};
 	Cores cores = {*first, *first};
 	cores.odd.pt = second->pt;
+	cores.odd.pt_habits = second->pt_habits;
 	return cores;
 }
 

@@ -33,6 +33,18 @@ struct PtCapabilities {
 	std::uint16_t psb_periods = 0;
 };
 
+/* What the SDM leaves to the processor, and decoders have to take as it comes; where traces of silicon show it, as there. */
+struct PtHabits {
+	bool compresses_ips = true; /* that of TIP and its like; that of FUP never */
+	/* Branches whose outcomes are kept until TNT tells them, and from how many on in the long form: where that is shorter. */
+	std::uint8_t most_outcomes = 47, long_tnt_from = 43;
+	/* Where PADs are: pt::padding_to_a_word(), or pt::padding(). */
+	bool a_word_each = false;
+	/* PSB+ */
+	bool state_before_time = false; /* MODE, FUP and PIP in front of TSC and CBR */
+	bool tells_tsx = false;         /* MODE.TSX, though nothing is ever a transaction */
+};
+
 /* CPUID leaf 0AH. */
 struct PmuCapabilities {
 	std::uint8_t version = 0;
@@ -72,6 +84,7 @@ struct Profile {
 	std::string_view name;
 	std::uint32_t signature; /* CPUID leaf 1, EAX */
 	PtCapabilities pt;
+	PtHabits pt_habits{};
 	PmuCapabilities pmu;
 	LbrCapabilities lbr{};
 	/* TraceEn can be set while LBR or TR of IA32_DEBUGCTL are, and they while it is. */

@@ -29,7 +29,11 @@ private:
 	Packet packet;
 };
 
-constexpr std::uint8_t extended = 0x02;
+/* First bytes; and the second ones of those that are extended. */
+constexpr std::uint8_t extended = 0x02, mode_byte = 0x99, tsc_byte = 0x19;
+constexpr std::uint8_t psb_byte = 0x82, cbr_byte = 0x03, event_data_byte = 0x53;
+/* MODE of the leaf TSX, and neither of its bits. */
+constexpr std::uint8_t no_transaction = 1 << 5;
 
 constexpr unsigned payload_size(IpBytes form)
 {
@@ -49,7 +53,53 @@ constexpr unsigned payload_size(IpBytes form)
 	return 0;
 }
 
+constexpr unsigned word = 8;
+
+constexpr bool is_mode(const Packet &packet)
+{
+	return packet.bytes[0] == mode_byte;
+}
+constexpr bool is_mode_tsx(const Packet &packet)
+{
+	return is_mode(packet) && packet.bytes[1] == no_transaction;
+}
+/* Of two bytes, of which only the second says what it is. */
+constexpr bool is_extended(const Packet &packet, std::uint8_t second)
+{
+	return packet.bytes[0] == extended && packet.bytes[1] == second;
+}
+/* Of those whose payload may be long. */
+constexpr unsigned header_size(const Packet &packet)
+{
+	if (packet.bytes[0] != extended)
+		return 1;
+	return is_extended(packet, event_data_byte) ? 3 : 2;
+}
+
+constexpr unsigned up_to(unsigned begin, unsigned at)
+{
+	return (begin + word - at % word) % word;
+}
+
 } // namespace
+
+Padding padding(const Packet &packet, unsigned at)
+{
+	if (is_extended(packet, psb_byte) || is_extended(packet, cbr_byte))
+		return {up_to(0, at)};
+	if (is_mode(packet))
+		return {up_to(is_mode_tsx(packet) ? 3 : 5, at)};
+	if (packet.bytes[0] == tsc_byte)
+		return {up_to(6, at), true};
+	if (const unsigned header = header_size(packet); packet.size >= header + 5)
+		return {up_to(word - header, at), true};
+	return {at % word + packet.size > word ? up_to(0, at) : 0};
+}
+
+unsigned padding_to_a_word(const Packet &packet, unsigned at)
+{
+	return is_mode(packet) && at % word == (is_mode_tsx(packet) ? 4 : 6) ? 0 : up_to(0, at);
+}
 
 IpBytes compress(std::uint64_t ip, std::uint64_t last)
 {
@@ -58,9 +108,13 @@ IpBytes compress(std::uint64_t ip, std::uint64_t last)
 		return IpBytes::update16;
 	if (!(differ >> 32))
 		return IpBytes::update32;
-	if (!(differ >> 48))
-		return IpBytes::update48;
-	return whole(ip);
+	return uncompressed(ip, last);
+}
+
+/* To and from the kernel all of it is told; within either, 48 bits whose sign is the rest. */
+IpBytes uncompressed(std::uint64_t ip, std::uint64_t last)
+{
+	return (ip ^ last) >> 48 ? IpBytes::full : whole(ip);
 }
 
 IpBytes whole(std::uint64_t ip)
@@ -99,7 +153,12 @@ Packet psbend()
 
 Packet mode_exec(std::uint8_t mode)
 {
-	return Builder{0x99, mode};
+	return Builder{mode_byte, mode};
+}
+
+Packet mode_tsx()
+{
+	return Builder{mode_byte, no_transaction};
 }
 
 /* CR3[51:5] in bits 47:1; bit 0 is NR, zero outside of VMX operation. */
@@ -110,7 +169,7 @@ Packet pip(std::uint64_t cr3)
 
 Packet tsc(std::uint64_t tsc)
 {
-	return Builder{0x19}.add(tsc, 7);
+	return Builder{tsc_byte}.add(tsc, 7);
 }
 
 Packet tma(std::uint16_t ctc, std::uint16_t fast)
@@ -125,7 +184,7 @@ Packet mtc(std::uint8_t ctc)
 
 Packet cbr(std::uint8_t ratio)
 {
-	return Builder{extended, 0x03}.add(ratio).add(0);
+	return Builder{extended, cbr_byte}.add(ratio).add(0);
 }
 
 /* Five bits in the first byte, seven in each further one; a flag says that another one follows. */
@@ -156,7 +215,7 @@ Packet control_flow_event(ControlFlowEvent type, std::uint8_t vector, bool fup_f
 Packet event_data(std::uint64_t cr2)
 {
 	constexpr std::uint8_t type_cr2 = 0;
-	return Builder{extended, 0x53, type_cr2}.add(cr2, 8);
+	return Builder{extended, event_data_byte, type_cr2}.add(cr2, 8);
 }
 
 Packet overflow()

@@ -42,8 +42,22 @@ enum class ControlFlowEvent : std::uint8_t { interrupt = 1, iret = 2 };
 constexpr unsigned short_tnt_bits = 6;
 constexpr unsigned long_tnt_bits = 47;
 
-/* The shortest form that a decoder whose last IP is "last" turns back into "ip". */
+/*
+ * PADs that silicon has in front of a packet, at this byte of a word of 8. Skylake: where the payload is 5 bytes or more it begins a word, and has
+ * the word in which it ends to itself; a few others begin where they always do; the rest follow at once, unless a word ends in them.
+ */
+struct Padding {
+	unsigned pads = 0;
+	bool alone = false; /* what comes behind it begins another word */
+};
+Padding padding(const Packet &packet, unsigned at);
+/* Broadwell: each packet begins a word, but for the MODEs of PSB+, which share that of CBR. */
+unsigned padding_to_a_word(const Packet &packet, unsigned at);
+
+/* How silicon writes it for a decoder whose last IP is "last". Never as update48, though that may be shorter. */
 IpBytes compress(std::uint64_t ip, std::uint64_t last);
+/* Likewise, but with as little of the last IP as it ever takes. */
+IpBytes uncompressed(std::uint64_t ip, std::uint64_t last);
 /* The form that needs none. */
 IpBytes whole(std::uint64_t ip);
 
@@ -53,6 +67,8 @@ Packet tnt(std::uint64_t outcomes, unsigned count);
 Packet psb();
 Packet psbend();
 Packet mode_exec(std::uint8_t mode);
+/* No transaction, and none was aborted. */
+Packet mode_tsx();
 Packet pip(std::uint64_t cr3);
 Packet tsc(std::uint64_t tsc);
 /* "ctc" is the always running timer, "fast" the ticks of the TSC since it last moved. */

@@ -20,6 +20,8 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	cyc_threshold = threshold ? std::uint64_t{1} << (threshold - 1) : 0;
 	psb_period = 2048u << ctl::psb_freq.of(ctl);
 	since_psb = psb_bytes;
+	place = 0;
+	word_taken = false;
 
 	muted = false;
 	outcome_count = 0;
@@ -30,10 +32,8 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	last_cyc = moment = clock.tsc();
 	last_mtc = with_mtc ? art(last_cyc) >> mtc_shift : 0;
 	/* With a PSB to come they are part of that. */
-	if (psb_bytes) {
-		put_time();
-		put_raw(cbr(profile.bus_ratio));
-	}
+	if (psb_bytes)
+		put_time_and_ratio();
 }
 
 /* A decoder that begins at a PSB, or was lost, knows neither a last IP nor a return address. */
@@ -44,13 +44,31 @@ void PacketStream::reset_compression()
 	return_count = 0;
 }
 
+unsigned PacketStream::pads_before(const Packet &packet)
+{
+	if (!with_pads)
+		return 0;
+	if (profile.pt_habits.a_word_each)
+		return padding_to_a_word(packet, place);
+	const unsigned rest = word_taken ? -place % 8 : 0;
+	const Padding here = padding(packet, place + rest);
+	word_taken = here.alone;
+	return rest + here.pads;
+}
+
 void PacketStream::put_raw(const Packet &packet)
 {
-	if (muted || used + packet.size > capacity)
+	if (muted)
+		return;
+	const unsigned pads = pads_before(packet), size = pads + packet.size;
+	if (used + size > capacity)
 		return; /* the owner empties the queue long before it is full */
-	std::ranges::copy(packet.data(), queue.begin() + static_cast<std::ptrdiff_t>(used));
-	used += packet.size;
-	since_psb += packet.size;
+	const auto at = queue.begin() + static_cast<std::ptrdiff_t>(used);
+	std::fill_n(at, pads, std::uint8_t{0});
+	std::ranges::copy(packet.data(), at + pads);
+	used += size;
+	place += size;
+	since_psb += size;
 }
 
 void PacketStream::put(const Packet &packet)
@@ -71,20 +89,26 @@ void PacketStream::put_cyc()
 	last_cyc = moment;
 }
 
+IpBytes PacketStream::form_of(IpKind kind, std::uint64_t address) const
+{
+	const bool compressed = kind != IpKind::fup && profile.pt_habits.compresses_ips;
+	return compressed ? compress(address, last_ip) : uncompressed(address, last_ip);
+}
+
 void PacketStream::put_ip(IpKind kind, std::uint64_t address)
 {
-	put(ip(kind, ip_lost ? whole(address) : compress(address, last_ip), address));
+	put(ip(kind, ip_lost ? whole(address) : form_of(kind, address), address));
 	last_ip = address;
 	ip_lost = false;
 }
 
-/* In whatever is shorter: one long packet of eight bytes, or short ones of a byte for six outcomes each. */
+/* In one long packet of eight bytes, or short ones of a byte for six outcomes each. */
 void PacketStream::flush_tnt()
 {
 	if (!outcome_count)
 		return;
 	put_cyc();
-	if (outcome_count > short_tnt_bits * 7)
+	if (outcome_count >= profile.pt_habits.long_tnt_from)
 		put_raw(tnt(outcomes, outcome_count));
 	else
 		for (unsigned left = outcome_count; left;) {
@@ -151,7 +175,7 @@ void PacketStream::put_time_lost()
 	if (!with_mtc)
 		return;
 	const std::uint64_t now = clock.tsc(), count = art(now) >> mtc_shift;
-	if (count - last_mtc > 0xff) {
+	if (count - last_mtc > most_ticks) {
 		moment = now;
 		put_time();
 	}
@@ -170,7 +194,31 @@ void PacketStream::put_time()
 	last_mtc = ticks >> mtc_shift;
 }
 
-/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here. */
+void PacketStream::put_time_and_ratio()
+{
+	put_time();
+	put_raw(cbr(profile.bus_ratio));
+}
+
+void PacketStream::put_state(const SyncState &state)
+{
+	const bool root_last = profile.pt_habits.state_before_time;
+	if (state.with_cr3 && !root_last)
+		put_raw(pip(state.cr3));
+	told_mode = -1;
+	if (state.packets_enabled) {
+		if (profile.pt_habits.tells_tsx)
+			put_raw(mode_tsx());
+		put_raw(mode_exec(state.mode));
+		told_mode = state.mode;
+		put_raw(ip(IpKind::fup, form_of(IpKind::fup, state.ip), state.ip));
+		last_ip = state.ip;
+	}
+	if (state.with_cr3 && root_last)
+		put_raw(pip(state.cr3));
+}
+
+/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here, in an order that is the processor's. */
 void PacketStream::sync(const SyncState &state)
 {
 	if (muted)
@@ -182,24 +230,30 @@ void PacketStream::sync(const SyncState &state)
 	since_psb = 0;
 	reset_compression();
 	put_raw(psb());
-	put_time();
-	put_raw(cbr(profile.bus_ratio));
-	if (state.with_cr3)
-		put_raw(pip(state.cr3));
-	told_mode = -1;
-	if (state.packets_enabled) {
-		put_raw(mode_exec(state.mode));
-		told_mode = state.mode;
-		put_raw(ip(IpKind::fup, compress(state.ip, last_ip), state.ip));
-		last_ip = state.ip;
-	}
+	if (!profile.pt_habits.state_before_time)
+		put_time_and_ratio();
+	put_state(state);
+	if (profile.pt_habits.state_before_time)
+		put_time_and_ratio();
 	put_raw(psbend());
 }
 
+/* SDM, "Timestamp Counter (TSC) Packet": behind whatever stops clocks, and the ratio may have become another one. */
+void PacketStream::wake(std::uint64_t slept)
+{
+	moment = clock.tsc();
+	last_cyc = std::min(last_cyc + slept, moment);
+	if (muted)
+		return;
+	flush_tnt();
+	put_cyc();
+	put_time_and_ratio();
+}
+
 /*
- * An MTC carries eight bits of time. Whoever was asleep for so long that they are ambiguous is told the whole time again, as on
- * hardware after a sleep state; shorter gaps lack the MTCs in between, which decoders allow for. Cycles in front of an MTC count
- * to its tick, not to where we noticed it.
+ * An MTC carries eight bits of time. Where time has passed unseen for so long that they are ambiguous the whole time is told again, as
+ * on hardware after a sleep state; in shorter gaps there is an MTC for each tick, whether packets are enabled or not (SDM, "Mini Time
+ * Counter (MTC) Packet"), as long as there is room. Cycles in front of one count to its tick, not to where we noticed it.
  */
 void PacketStream::tick()
 {
@@ -210,15 +264,20 @@ void PacketStream::tick()
 		moment = now;
 		return;
 	}
-	if (count - last_mtc > 0xff && with_tsc) {
+	/* Half of the room is for what has to be told. */
+	const std::uint64_t most = used < capacity / 2 ? most_ticks : 1;
+	if (count - last_mtc > most && with_tsc) {
 		moment = now;
 		flush_tnt();
 		put_cyc();
-		put_time();
-	} else if (count != last_mtc) {
-		moment = std::max(moment, tsc_of(count << mtc_shift));
-		put(mtc(static_cast<std::uint8_t>(count)));
-		last_mtc = count;
+		put_time_and_ratio();
+	} else {
+		last_mtc = std::max(last_mtc, count - std::min(count, most));
+		while (last_mtc < count) {
+			last_mtc++;
+			moment = std::max(moment, tsc_of(last_mtc << mtc_shift));
+			put(mtc(static_cast<std::uint8_t>(last_mtc)));
+		}
 	}
 	moment = now;
 }

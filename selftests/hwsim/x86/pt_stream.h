@@ -33,6 +33,9 @@ class PacketStream
 public:
 	PacketStream(const Profile &of, Clock &time) : profile(of), clock(time) {}
 
+	/* With PADs from now on, or without: rule "padding". */
+	void pad(bool with) { with_pads = with; }
+
 	/* TraceEn was set with this value of RTIT_CTL; "psb_bytes" is PacketByteCnt. */
 	void start(std::uint64_t ctl, std::uint32_t psb_bytes);
 	/* Output has ended: outcomes that no packet has told yet are lost. True if there were any. */
@@ -51,7 +54,7 @@ public:
 		if (!with_tnt)
 			return;
 		outcomes = outcomes << 1 | (taken ? 1 : 0);
-		if (++outcome_count == long_tnt_bits)
+		if (++outcome_count == profile.pt_habits.most_outcomes)
 			flush_tnt();
 	}
 	void tip(std::uint64_t ip) { put_ip(IpKind::tip, ip); }
@@ -128,8 +131,10 @@ public:
 	}
 	void sync(const SyncState &state);
 	bool sync_due() const { return since_psb >= psb_period; }
-	/* Lets time pass: MTC packets, or a new TSC after a long sleep. To be called now and then where nothing else is told. */
+	/* Lets time pass: MTC packets, or the time anew after a long gap. To be called now and then where nothing else is told. */
 	void tick();
+	/* The processor has slept, for so many ticks of the TSC, in which no cycles passed. */
+	void wake(std::uint64_t slept);
 
 	/* Bytes not yet taken. */
 	std::span<const std::uint8_t> pending() const { return {queue.data(), used}; }
@@ -137,14 +142,20 @@ public:
 	std::uint32_t bytes_since_psb() const { return since_psb; }
 
 private:
-	/* Enough for the longest thing said at once, PSB+, after the owner's threshold. */
-	static constexpr std::size_t capacity = 4096;
+	/* Enough for what is said at once after the owner's threshold: PSB+, and MTCs with their CYCs. */
+	static constexpr std::size_t capacity = 8192;
+	/* From one MTC to the next the eight bits of time that it has are not ambiguous. */
+	static constexpr std::uint64_t most_ticks = 0xff;
 
 	void put(const Packet &packet);
 	void put_raw(const Packet &packet);
+	unsigned pads_before(const Packet &packet);
 	void put_ip(IpKind kind, std::uint64_t ip);
+	IpBytes form_of(IpKind kind, std::uint64_t ip) const;
 	void put_cyc();
+	void put_state(const SyncState &state);
 	void put_time();
+	void put_time_and_ratio();
 	void put_time_lost();
 	void flush_tnt();
 	void reset_compression();
@@ -175,6 +186,9 @@ private:
 	std::uint64_t last_mtc = 0; /* ART >> mtc_shift */
 	int told_mode = -1;
 	std::uint32_t since_psb = 0;
+	bool with_pads = false;
+	unsigned place = 0;      /* bytes since TraceEn was set: words of 8 count */
+	bool word_taken = false; /* to its end */
 
 	static constexpr std::size_t return_depth = 64;
 	std::array<std::uint64_t, return_depth> returns{};

@@ -11,6 +11,7 @@ PtUnit::PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Proces
 	: rules(in_force), random(seed), registers(profile.pt), stream(profile, clock),
 	  output(memory, profile.pt.topa_multi, rules), processor(around)
 {
+	stream.pad(rules.padding);
 	set_faults(injected);
 	plan_overflow();
 	reset();
@@ -55,6 +56,7 @@ void PtUnit::set_rules(const Rules &now)
 {
 	const bool overflows = now.internal_overflow != rules.internal_overflow;
 	rules = now;
+	stream.pad(rules.padding);
 	if (overflows)
 		plan_overflow();
 }
@@ -358,8 +360,18 @@ void PtUnit::arrive(const Place &here)
 		arrivals = 0;
 		stream.tick();
 	}
-	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : threshold))
-		flush();
+	flush_if_full();
+}
+
+/* SDM, table "Packet Generation under Different Enable Conditions", case 33b: whatever PacketEn and ContextEn are. */
+void PtUnit::wake(std::uint64_t slept)
+{
+	if (!triggered())
+		return;
+	stream.wake(slept);
+	if (!packet_en && stream.sync_due())
+		synchronize(nullptr);
+	flush_if_full();
 }
 
 // --- overflows of the internal buffer --------------------------------------------------------
@@ -522,6 +534,12 @@ std::size_t PtUnit::next_threshold()
 	const std::size_t usual = registers.capabilities.topa_multi ? flush_at : flush_at_single;
 	const std::size_t most = registers.capabilities.topa_multi ? flush_late_at_most : flush_at_single;
 	return rules.late_flush ? 1 + random() % most : usual;
+}
+
+void PtUnit::flush_if_full()
+{
+	if (stream.pending().size() >= (faults.slow_flush ? std::min(faults.slow_flush, flush_at_most) : threshold))
+		flush();
 }
 
 void PtUnit::flush()

@@ -120,6 +120,8 @@ public:
 	void address_space(std::uint64_t from) override;
 	void arrive(const Place &here) override;
 	void ptwrite(std::uint64_t ip, std::uint64_t payload, bool wide);
+	/* The processor has slept in HLT, for so many ticks of the TSC, and an interrupt wakes it. */
+	void wake(std::uint64_t slept);
 	/*
 	 * While nothing but branches matters within a level (no ranges, no CR3 filter, no event trace) and packets are enabled a
 	 * branch within it may be told so, and arrivals by the dozen.
@@ -191,6 +193,7 @@ private:
 	void trace_on();
 	void trace_off(std::uint64_t at);
 	void flush();
+	void flush_if_full();
 	std::size_t next_threshold();
 	void synchronize(const Place *here);
 
@@ -213,7 +216,7 @@ private:
 	bool filters = false;       /* any that FilterEn depends on */
 	std::uint64_t cr3 = 0;
 	std::uint64_t told_exit = 0;
-	std::uint64_t behind = 0; /* where ranges matter: the instruction that straight code has ended with, or 0 */
+	std::uint64_t behind = 0;  /* where ranges matter: the instruction that straight code has ended with, or 0 */
 	std::uint64_t reached = 0; /* of the present block all up to this instruction has been told, or 0 */
 	unsigned arrivals = 0;
 	std::size_t threshold = 0; /* bytes that may gather */

@@ -19,6 +19,7 @@ constexpr Name all[] = {
 	{"late-flush", &Rules::late_flush},
 	{"early-maximum", &Rules::early_maximum},
 	{"late-interrupts", &Rules::late_interrupts},
+	{"padding", &Rules::padding},
 	{"internal-overflow", &Rules::internal_overflow},
 };
 

@@ -28,6 +28,8 @@ struct Rules {
 	bool early_maximum = true;
 	/* Performance interrupts skid by some instructions. */
 	bool late_interrupts = true;
+	/* PADs stand between packets, as silicon has them. */
+	bool padding = true;
 	/*
 	 * The internal buffer overflows now and then. The only one that is not in force unless asked for: no driver can see it, and
 	 * whoever compares a whole trace would have to excuse gaps.

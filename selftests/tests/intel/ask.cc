@@ -209,13 +209,17 @@ std::vector<std::uint64_t> controls(const Pmu &whose, const std::vector<Ask> &as
 			continue;
 		}
 		INFO(whose.name() << ", " << ask.what);
-		Tracing tracing(whose, ask);
 		const bool bts = whose.name().ends_with("bts");
 		const std::uint64_t on = bts ? 0xc0 : 1;
 		std::uint64_t control = 0;
-		/* On a slow machine the area may be full, and the unit off, before it is looked at. */
+		/*
+		 * An area that is full switches the unit off, perhaps before it is looked at: with an MTC for each tick of the
+		 * crystal 64 KiB take a millisecond. Overwritten it is never full; but then BTS does not ask for interrupts.
+		 */
+		Tracing tracing(whose, ask, bts ? AuxMode::full_trace : AuxMode::overwrite);
 		wait_until("the trace unit to be on", [&] {
-			tracing.aux.consume(tracing.aux.readable().size());
+			if (bts)
+				tracing.aux.consume(tracing.aux.readable().size());
 			tracing.event.restart().value();
 			control = registers[bts ? debugctl : rtit_ctl];
 			return (control & on) == on;

@@ -187,6 +187,24 @@ std::uint64_t X86Vcpu::put_right(std::uint64_t from)
 
 // --- the flow ---------------------------------------------------------------------------
 
+/* HLT; or the whole machine stands still. */
+void X86Vcpu::idle()
+{
+	asleep_from = clock.tsc();
+	counter.pass_time(asleep_from);
+}
+
+/*
+ * QEMU may only have something for this thread to do, and then it sleeps on. So the trace hears of it with the interrupt; there
+ * registers can be read, too.
+ */
+void X86Vcpu::resume()
+{
+	const std::uint64_t now = clock.tsc();
+	counter.wake_up(now);
+	slept = slept.value_or(0) + now - asleep_from;
+}
+
 /*
  * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. Nothing comes between. The
  * control registers are those of the handler already. QEMU 11 sets RF for interrupts, too, which it does not announce.
@@ -198,6 +216,8 @@ void X86Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		return;
 	}
 	from = put_right(from);
+	if (slept)
+		pt.wake(*std::exchange(slept, {}));
 	if (counts() || tracker.active()) {
 		const x86::StackFrame words = frame();
 		const Cause why = announced && words.has_resume_flag(from) ? Cause::fault : Cause::interrupt;

@@ -48,8 +48,8 @@ public:
 	void discontinuity(std::uint64_t from, std::uint64_t to) override;
 	/* The first instruction of the machine, if it is: the other processors learn it when they next look. */
 	void at_reset_vector();
-	void idle() override { counter.pass_time(clock.tsc()); }
-	void resume() override { counter.wake_up(clock.tsc()); }
+	void idle() override;
+	void resume() override;
 
 	/* Before an instruction. Those that were carried out do not return but go on behind it. "caller": the return address of the callback. */
 	void before(const Site &site, std::uintptr_t caller);
@@ -192,6 +192,8 @@ private:
 	bool stores_branches = false; /* BTS or LBRs are on */
 	bool looks_at_all = false;    /* or an interrupt comes some blocks late: FlowTracker::step() shows too little */
 	bool to_lose = false;         /* a loss that was announced has still to come */
+	std::uint64_t asleep_from = 0;
+	std::optional<std::uint64_t> slept; /* ticks of the TSC, until the interrupt that ends it is delivered */
 
 	/* User instructions that the counters saw while programs were traced, and while their branches were stored; the first before this log. */
 	WhileOn traced, stored;
