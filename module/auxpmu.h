@@ -88,8 +88,8 @@ struct auxpmu_needs {
  * struct auxpmu_range - an address filter
  * @first: first address
  * @last: last address, included; below @first: the range is empty now (its file is not mapped)
- * @stop: tracing stops in the range until the next start; if false, only code in such ranges is
- *	traced
+ * @stop: reaching the range stops the trace until the next start; if false, only code in such
+ *	ranges is traced
  */
 struct auxpmu_range {
 	u64 first;
@@ -410,8 +410,7 @@ struct auxpmu_desc {
  * @cpu: whose unit it is
  * @private: the backend's memory, desc->unit_size bytes; NULL for none
  * @event: the event it traces for, between add and del; one at a time
- * @buffer: the buffer of the transaction that is open, else NULL; valid in arm, disarm, position,
- *	spans and pad
+ * @buffer: the buffer of the open transaction, from arm to the transaction's end; else NULL
  * @window: as last armed
  * @rules: that @window follows: those of the event's needs, adapted to @buffer
  * @starting: set until arm has succeeded once since the event was started, or since its buffer

@@ -126,7 +126,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* Older kernels register syscore_ops themselves, whose suspend() and resume() have no argument. */
+/* On older kernels the syscore_ops are registered as such, and their functions have no argument. */
 #ifdef AUXPMU_HAS_SYSCORE_DATA
 #define AUXPMU_SYSCORE_ARG	void *data
 #else
@@ -183,11 +183,10 @@ static inline void auxpmu_stop_rotation(const struct pmu *pmu, int cpu)
  * soon as IRQs are on.
  *
  * perf_event_disable_inatomic() does this, but is not exported. The core means to do it when an AUX
- * buffer is full, but up to 7.1 it fails: 6.1 stores a CPU number in what had become a boolean, and
- * so never disables on CPU 0; 6.12 queues an irq_work that no longer looks at the flag, and so
- * never disables at all. PERF_EVENT_IOC_ENABLE has no effect then. From 7.2 on the core does it
- * right; a probe cannot tell, so it is done on all kernels: setting the flag and queueing the work
- * twice changes nothing.
+ * buffer is full. But 6.1 stores a CPU number in what had become a boolean, and so never disables
+ * on CPU 0; 6.12 queues an irq_work that no longer looks at the flag, and so never disables at all.
+ * PERF_EVENT_IOC_ENABLE has no effect then. 7.2 and newer do it right. A probe cannot tell, so this
+ * is called on all kernels: setting the flag and queueing the work twice changes nothing.
  */
 static inline void auxpmu_disable_inatomic(struct perf_event *event)
 {

@@ -28,7 +28,7 @@ struct bts_fields {
 
 /* What went wrong. */
 struct bts_errors {
-	u64 full;		/* it reached its end, where it drops records, before it was served */
+	u64 full;		/* it reached its end, where it drops records, unserved */
 	u64 fault;		/* a register refused a value */
 };
 

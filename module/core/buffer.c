@@ -72,7 +72,7 @@ static void buffer_make_rules(const struct auxpmu_buffer *buffer, const struct a
 			      struct auxpmu_window_rules *rules)
 {
 	*rules = needs->rules;
-	/* In overwrite mode a unit neither stops nor interrupts at region ends. */
+	/* In overwrite mode a unit need not stop or interrupt at region ends. */
 	if (needs->regions && !buffer->overwrite)
 		rules->granule = buffer_granule(buffer);
 	if (buffer->pmu->ops->suit)

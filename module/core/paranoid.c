@@ -235,7 +235,8 @@ static bool paranoid_wrote_behind(const struct auxpmu_unit *unit, struct paranoi
 /* Interrupts. */
 
 /*
- * Has the unit passed its interrupt? Only a unit that copies knows itself when it is to interrupt.
+ * Has the unit passed its interrupt? Not checked for a unit that copies, which alone knows when to
+ * interrupt.
  */
 static bool paranoid_is_due(const struct auxpmu_unit *unit, u64 bytes)
 {

@@ -161,8 +161,8 @@ static void register_free(struct auxpmu *pmu)
 }
 
 /*
- * There are no events any more, so nothing needs suspend or a claim. Called before the units are
- * freed: releasing a claim suspends them.
+ * There are no events any more, so nothing needs suspend or a claim. Call while the units exist:
+ * releasing a claim suspends them.
  */
 static void register_unhook(struct auxpmu *pmu)
 {

@@ -70,7 +70,7 @@ enum synth_fault {
 	SYNTH_FAULT_OVERRUN,		/* it wrote a page more than its window */
 	SYNTH_FAULT_SPURIOUS_IRQ,	/* one extra interrupt */
 	SYNTH_FAULT_LATE_IRQ,		/* one interrupt comes a page of trace later */
-	SYNTH_FAULT_LOST_IRQ,		/* one interrupt does not come: the unit runs into its limit */
+	SYNTH_FAULT_LOST_IRQ,		/* one interrupt is missing: it runs into its limit */
 	SYNTH_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
 	SYNTH_FAULT_BUSY,		/* the same, behind a record just written */
 	SYNTH_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
