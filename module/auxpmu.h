@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * auxpmu: what a vendor's backend reads.
+ * auxpmu: the interface for backends.
  *
- * A backend describes its PMU in a struct auxpmu_desc and registers it; the framework owns struct
+ * A backend describes its PMU in a struct auxpmu_desc and registers it. The framework owns struct
  * pmu, the AUX buffers, the windows, the perf AUX transactions and the statistics, and calls the
- * backend's operations below with all of that decided. A backend never touches a
- * perf_output_handle: none can be reached from what is declared here.  The framework embeds these
- * structures in its own, which may change without a new AUXPMU_OPS_VERSION.
+ * backend's operations below. A backend never touches a perf_output_handle: nothing declared here
+ * leads to one. The framework embeds these structures in private ones, which may change without a
+ * new AUXPMU_OPS_VERSION.
  *
  * Sizes and positions are bytes unless said otherwise. A position is monotonic: the offset in the
  * buffer is the position modulo the buffer's size.
@@ -29,12 +29,12 @@
 #endif
 
 /*
- * Raised when a change of this header makes a backend built against the old one wrong; checked when
- * it registers.
+ * Raised when a change of this header breaks backends that were built against the old one; checked
+ * at registration.
  */
 #define AUXPMU_OPS_VERSION	9
 
-/* Every module that calls the framework says this once, next to its MODULE_LICENSE(). */
+/* Every module that calls the framework needs this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
 
 struct auxpmu;
@@ -43,7 +43,7 @@ struct auxpmu_event;
 struct auxpmu_unit;
 
 /**
- * enum auxpmu_output - the three ways hardware writes trace
+ * enum auxpmu_output - how the unit writes trace
  * @AUXPMU_SCATTER: through descriptors over the whole buffer (ToPA, ETR-SG, CATU); zero-copy
  * @AUXPMU_WINDOW: into one contiguous window at a time (BTS, SPE, TRBE, flat ETR); zero-copy
  * @AUXPMU_COPY: into memory of its own (ETB, ETF, a fixed DMA area), which the framework copies
@@ -53,8 +53,8 @@ enum auxpmu_output { AUXPMU_SCATTER, AUXPMU_WINDOW, AUXPMU_COPY };
 
 /**
  * enum auxpmu_pages - what a unit needs of the buffer's pages
- * @AUXPMU_PAGES_LARGE: large chunks are used as such, single pages do
- * @AUXPMU_PAGES_ANY: single pages; large chunks are treated as single pages
+ * @AUXPMU_PAGES_LARGE: large chunks where there are any, single pages elsewhere
+ * @AUXPMU_PAGES_ANY: single pages; large chunks count as single pages
  * @AUXPMU_PAGES_HALF: each half of the buffer is one physically contiguous chunk, or the buffer is
  *	refused
  * @AUXPMU_PAGES_WHOLE: the buffer is one physically contiguous chunk, or the buffer is refused
@@ -62,14 +62,14 @@ enum auxpmu_output { AUXPMU_SCATTER, AUXPMU_WINDOW, AUXPMU_COPY };
 enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUXPMU_PAGES_WHOLE };
 
 /**
- * struct auxpmu_needs - what tracing for one event asks of the framework
+ * struct auxpmu_needs - what one event needs of the framework
  * @output: how the unit writes
- * @pages: what pages it needs
- * @fallback: with @pages HALF or WHOLE: take what there is instead of refusing the buffer
+ * @pages: the pages it needs
+ * @fallback: with @pages HALF or WHOLE: accept any pages instead of refusing the buffer
  * @regions: the unit stops and interrupts only at region ends; the framework sets @rules.granule to
- *	the limits' granule, or to max(page, buffer / 16), so that a free window practically always
- *	holds a region end
- * @map: map the buffer into kernel virtual memory as one piece, at auxpmu_buffer.base
+ *	the limits' granule, or else to max(page, buffer / 16), so that a free window practically
+ *	always holds a region end
+ * @map: map the buffer as one piece of kernel virtual memory, at auxpmu_buffer.base
  * @rules: of the unit's windows
  */
 struct auxpmu_needs {
@@ -81,14 +81,15 @@ struct auxpmu_needs {
 	struct auxpmu_window_rules rules;
 };
 
-/* Address filters of any hardware, at most. */
+/* The most address filters that a PMU may have. */
 #define AUXPMU_FILTERS_MAX	8
 
 /**
  * struct auxpmu_range - an address filter
- * @first: address
- * @last: address, included; below @first: nothing is in the range now (its file is not mapped)
- * @stop: tracing stops there until the next start; else only what is in such ranges is traced
+ * @first: first address
+ * @last: last address, included; below @first: the range is empty now (its file is not mapped)
+ * @stop: reaching the range stops the trace until the next start; if false, only code in such
+ *	ranges is traced
  */
 struct auxpmu_range {
 	u64 first;
@@ -97,11 +98,11 @@ struct auxpmu_range {
 };
 
 /**
- * struct auxpmu_event - an event of a PMU of the framework's, at event->pmu_private
- * @pmu: whose
+ * struct auxpmu_event - an event of one of our PMUs, at event->pmu_private
+ * @pmu: the PMU
  * @needs: filled by &auxpmu_ops.event_init, constant afterwards
- * @ranges: address filters in force; may change before any start, never between start and stop
- * @nr_ranges: how many; none: everything is traced
+ * @ranges: address filters in force; may change before a start, never between start and stop
+ * @nr_ranges: number of @ranges; 0: everything is traced
  * @private: the backend's
  */
 struct auxpmu_event {
@@ -112,7 +113,7 @@ struct auxpmu_event {
 	void *private;
 };
 
-/* What the framework knows of @event; valid from event_init to event_destroy. */
+/* The framework's part of @event; valid from event_init to event_destroy. */
 static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
 {
 	return event->pmu_private;
@@ -120,21 +121,20 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
 
 /**
  * struct auxpmu_buffer - an AUX buffer, from the first mmap to the last munmap
- * @pmu: whose it is
+ * @pmu: the PMU
  * @chunks: which of its pages lie together
- * @regions: the same of its regions, when the event's needs say so: what a unit that stops and
- *	interrupts at region ends only has to be told of. auxpmu_chunk_nth() and
- *	auxpmu_chunk_index() tell where one lies, and which one holds an offset.  When overwriting
- *	they are the chunks
+ * @regions: its regions, if the event's needs ask for them, for units that stop and interrupt at
+ *	region ends only. auxpmu_chunk_nth() tells where a region lies, auxpmu_chunk_index() which
+ *	region holds an offset. In overwrite mode they are the chunks
  * @pages: kernel address of every page, @chunks.nr_pages of them; the core's array
- * @size: bytes, a power of two from one page to what the core can hand out: 2 GiB with pages of
+ * @size: bytes, a power of two from one page to the largest buffer of the core: 2 GiB with pages of
  *	4 KiB, 64 GiB with 16 KiB, 4 TiB with 64 KiB
- * @base: the buffer in one piece of kernel virtual memory if the event's needs say map, else NULL
- * @overwrite: a flight recorder: mapped read-only by the consumer
+ * @base: the buffer as one piece of kernel virtual memory if the event's needs say map, else NULL
+ * @overwrite: a flight recorder: the consumer maps it read-only
  * @private: the backend's (descriptor tables)
  *
- * Read-only for backends, except @private. It outlives the event it was made for, and holds
- * references on the framework's module and the backend's.
+ * Read-only for backends, except @private. The buffer may outlive the event it was made for, and
+ * holds references on the framework's module and the backend's.
  */
 struct auxpmu_buffer {
 	struct auxpmu *pmu;
@@ -153,7 +153,7 @@ static inline u64 auxpmu_buffer_offset(const struct auxpmu_buffer *buffer, u64 p
 	return position & (buffer->size - 1);
 }
 
-/* Is that a position of the first lap, before which the buffer was not filled? */
+/* Is @position in the first lap, in which the buffer is not yet full? */
 static inline bool auxpmu_buffer_first_lap(const struct auxpmu_buffer *buffer, u64 position)
 {
 	return position < buffer->size;
@@ -167,7 +167,8 @@ static inline u64 auxpmu_buffer_rest(const struct auxpmu_buffer *buffer, u64 off
 
 /*
  * Bytes from one offset to another, in the direction of writing; @to may be the end of the buffer.
- * If they are known to be @least or more, they may be a lap more than the offsets tell.
+ * The caller knows that at least @least bytes lie between: if the offsets give fewer, a lap is
+ * added.
  */
 static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64 from, u64 to,
 					 u64 least)
@@ -188,15 +189,15 @@ static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64
 void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length);
 
 /**
- * struct auxpmu_position - how far the unit got since it was armed
- * @bytes: written, from the window's start on, rules.spare at most behind its end; for COPY: held
- *	in the unit's memory, in all
- * @lost: bytes of trace the unit had to drop, as far as it knows; the record says PARTIAL then
- * @gap: it lost trace, and does not know how much: PARTIAL, too
+ * struct auxpmu_position - how far the unit has got since it was armed
+ * @bytes: written from the window's start on, up to rules.spare behind its end; for COPY: bytes
+ *	that the unit's memory holds
+ * @lost: bytes of trace that the unit knows it has dropped; if not 0, the record says PARTIAL
+ * @gap: the unit lost trace and does not know how much; the record says PARTIAL
  *
- * Zeroed before @position of the ops is called.  Numbers from AUXPMU_POSITION_MAX on, which only a
- * difference taken the wrong way round yields, are taken for 0, with PARTIAL, and counted as
- * overruns.
+ * The framework zeroes it before it calls &auxpmu_ops.position. It takes numbers from
+ * AUXPMU_POSITION_MAX on, which result from a difference taken the wrong way round, as 0 with
+ * PARTIAL, and counts an overrun.
  */
 struct auxpmu_position {
 	u64 bytes;
@@ -217,45 +218,44 @@ struct auxpmu_span {
 };
 
 /**
- * struct auxpmu_ops - what a backend does
+ * struct auxpmu_ops - the operations of a backend
  * @version: AUXPMU_OPS_VERSION
  *
- * @unit_init: prepare the unit of unit->cpu, before the PMU can be seen. May sleep. 0 or an
- *	errno. Optional.
- * @unit_exit: undo unit_init, after the PMU is gone. May sleep. Optional; called for every CPU
- *	unit_init was called for.
- * @event_init: check the event's attr and say what it needs: fill aux->needs (zeroed, but for
- *	start_align, end_align and atom, which are 1). May sleep. 0, or the errno perf_event_open()
- *	shall return. Called for inherited children, too: event->parent is set then.
- * @event_destroy: undo event_init.  May sleep.  The buffer may live on.
- * @suit: change @rules, which are those of an event's needs, to suit @buffer: its size, mode and
- *	chunks are known.  Its pages, and what buffer_init made of it, may be gone: the event that
- *	asks need not be one that keeps it.  Any context. Optional.
+ * @unit_init: prepare the unit of unit->cpu, before the PMU is visible. May sleep. 0 or an errno.
+ *	Optional.
+ * @unit_exit: undo unit_init, after the PMU is gone. May sleep. Optional; called for every CPU for
+ *	which unit_init was called.
+ * @event_init: check the event's attr and fill aux->needs (zeroed, except start_align, end_align
+ *	and atom, which are 1). May sleep. 0, or the errno for perf_event_open(). Called for
+ *	inherited children, too: event->parent is set then.
+ * @event_destroy: undo event_init. May sleep. The event's buffer may live on.
+ * @suit: adapt @rules, a copy of an event's rules, to the size, mode and chunks of @buffer. Must
+ *	not touch the buffer's pages nor what buffer_init made: they may be gone, since the event in
+ *	question need not hold the buffer. Any context. Optional.
  * @buffer_init: prepare @buffer (descriptor tables) for @event. May sleep. 0, or an errno: then
- *	mmap fails, and the framework logs @buffer_init's errno. Optional.
- * @buffer_fini: undo buffer_init.  May sleep.  The pages may be gone already: then @pages of the
- *	buffer is NULL; what has to be undone to them is noted by buffer_init.  Optional.
- * @add: the event comes to this CPU: take what arming needs but may not get in NMI. IRQs off. 0 or
- *	an errno: the event is not scheduled then. Optional.
+ *	mmap fails, and the framework logs the errno. Optional.
+ * @buffer_fini: undo buffer_init. May sleep. The pages may be gone already: buffer->pages is NULL
+ *	then. If it needs their addresses, buffer_init has to note them. Optional.
+ * @add: the event comes to this CPU: get what arm needs but cannot get in NMI. IRQs off. 0 or an
+ *	errno: the event is not scheduled then. Optional.
  * @del: the event leaves this CPU; the unit is disarmed.  IRQs off.  Optional.
  * @arm: let the unit write unit->window. Any context, NMI included; must not sleep, allocate or
  *	spin. 0 or an errno: then tracing ends with a PARTIAL record.
- * @disarm: stop the unit and return when every byte it wrote is visible in memory. Any context, as
- *	arm.
- * @position: how far it got.  Called after disarm, before the next arm; same context. Has to answer
- *	the same when asked again.
- * @spans: COPY only, which cannot do without: where those bytes are, oldest first, at most two
- *	pieces of @position's bytes in all. Returns how many pieces. Must never name a byte the unit
- *	did not write since it was armed: that would be somebody else's trace.
- * @irq_pending: did the unit pass unit->window.irq already?  Called right after arm.  Optional.
- * @invalidate: the machine was suspended, or this CPU was off, so the unit may hold nothing of what
- *	it was told.  On its CPU, IRQs off, disarmed; if it was at work, arm follows. Optional.
- * @pad: write the format's own padding over @length bytes at @data, which the unit steps over;
- *	context as arm. Zeros when missing.
+ * @disarm: stop the unit, and return when every byte it wrote is visible in memory. Context as arm.
+ * @position: say how far the unit got. Called after disarm, before the next arm; context as arm.
+ *	Has to answer the same when called again.
+ * @spans: required for COPY, unused otherwise: say where the bytes are that @position counted,
+ *	oldest first, in at most two pieces. Returns the number of pieces. Must never name a byte
+ *	that the unit did not write since it was armed: that would be somebody else's trace.
+ * @irq_pending: has the unit already passed unit->window.irq? Called right after arm. Optional.
+ * @invalidate: the machine was suspended, or this CPU was off: the unit's registers may have lost
+ *	their contents. On its CPU, IRQs off, disarmed; if it was tracing, arm follows. Optional.
+ * @pad: write the trace format's padding over @length bytes at @data, which the unit steps over;
+ *	context as arm. Optional; without it the framework writes zeros.
  *
- * An operation returns with IRQs and preemption as it was called.  An errno is negative; a positive
- * number fails, too.  With paranoid=1 the framework looks at what each does, as far as that can be
- * seen: docs/writing-a-backend.md.
+ * An operation returns with IRQs and preemption as they were when it was called. An errno is
+ * negative; a positive number is a failure, too. With paranoid=1 the framework checks each
+ * operation as far as it can: docs/writing-a-backend.md.
  */
 struct auxpmu_ops {
 	unsigned int version;
@@ -279,14 +279,14 @@ struct auxpmu_ops {
 };
 
 /**
- * struct auxpmu_limits - what the hardware can do, whatever the event
- * @min_chunk: bytes of the smallest physically contiguous chunk it takes; a buffer that has smaller
+ * struct auxpmu_limits - limits of the hardware, the same for all events
+ * @min_chunk: bytes of the smallest physically contiguous chunk it takes; a buffer with smaller
  *	ones is refused
- * @max_chunk: bytes of the largest chunk it takes; larger ones are used as several
+ * @max_chunk: bytes of the largest chunk it takes; a larger one counts as several
  * @min_buffer: bytes of the smallest buffer
- * @max_buffer: bytes of the largest
+ * @max_buffer: bytes of the largest buffer
  * @granule: bytes of the regions of a unit that stops at region ends only
- * @no_overwrite: it cannot write round and round without being stopped: no flight recorder
+ * @no_overwrite: it cannot go round and round by itself: no flight recorder
  *
  * Sizes are powers of two, chunks and @granule at least a page; 0 means no limit.  In sysfs caps/
  * user space sees granule, max_order (of max_chunk, and of what the machine has) and overwrite.
@@ -301,9 +301,9 @@ struct auxpmu_limits {
 };
 
 /**
- * struct auxpmu_counter - a counter of a backend's own, as a sysfs attribute
+ * struct auxpmu_counter - a backend's own counter, as a sysfs attribute
  * @attr: for an attribute group
- * @counts: one for each CPU, changed on it alone; their sum is shown
+ * @counts: one for each CPU, incremented on that CPU only; sysfs shows the sum
  */
 struct auxpmu_counter {
 	struct device_attribute attr;
@@ -318,30 +318,32 @@ struct auxpmu_counter {
 ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, char *page);
 
 /**
- * struct auxpmu_claim - units that somebody else may be using: how they become ours
- * @intree: name of the kernel's own PMU of these units.  While they are ours it is held, by
- *	an event on every CPU that is never switched on; where there is none of that name nothing
- *	is held
- * @handlers: PMUs of the kernel's, NULL at the end, one of which must be there, for its interrupt
- *	handler serves ours, too.  Where there is no @intree a counter of cycles keeps it at work
- * @excludes: name of the kernel's PMU of those units that this processor does not have at work
- *	beside ours, NULL if there are none.  The kernel counts who has which; where there is no
- *	@intree to be counted by, an event of this one is held, which keeps out what both exclude
- * @begin: before any unit is acquired: make interrupt handlers known.  @intree: it is there,
- *	and held. May sleep. 0 or an errno.
+ * struct auxpmu_claim - how units that somebody else may be using become ours
+ * @intree: name of the in-tree PMU of these units. While they are ours, the framework holds it by
+ *	an event on every CPU that is never switched on; if there is no PMU of that name, it holds
+ *	nothing
+ * @handlers: names of in-tree PMUs, terminated by NULL. One of them must be there: its interrupt
+ *	handler serves our units, too. If there is no @intree, a counter of cycles keeps that
+ *	handler at work
+ * @excludes: name of the in-tree PMU whose units this processor cannot run beside ours, NULL if
+ *	there are none. The kernel counts users of both kinds by their events; if there is no
+ *	@intree, the framework holds an event of @excludes, which keeps out everything that excludes
+ *	either
+ * @begin: called before any unit is acquired: register interrupt handlers. @intree: the in-tree PMU
+ *	exists and will be held. May sleep. 0 or an errno.
  * @end: undo it.  May sleep.
- * @acquire: make this CPU's unit ours, and note what others left in it. On it, IRQs off. 0;
- *	or an errno, and in *@why, unless it has no unit at all, a few words (static storage).
- * @release: the reverse: this CPU's unit is disarmed, and gets what @acquire noted. On it,
+ * @acquire: make this CPU's unit ours, and note what others left in it. On that CPU, IRQs off. 0,
+ *	or an errno and a few words in *@why (static storage); without them: it has no unit.
+ * @release: the reverse: give this CPU's unit, which is disarmed, what @acquire noted. On that CPU,
  *	IRQs off.
- * @shutdown: switch this CPU's unit off for good, if it is ours: the kernel is going away. On it,
- *	IRQs off, or in NMI; a session may be at work.
- * @crash: name of a function of the kernel's that each CPU calls, in NMI but for the one that
- *	crashes, when kdump is about to boot another kernel.  @shutdown comes with it, so that the
- *	trace that is dumped ends there; NULL: there is none, and units go on
+ * @shutdown: switch this CPU's unit off for good, if it is ours: the kernel is going away. On that
+ *	CPU, IRQs off, or in NMI; a session may be at work.
+ * @crash: name of a kernel function that each CPU calls when kdump is about to boot another kernel
+ *	(in NMI, except on the CPU that crashes). The framework calls @shutdown there, so that the
+ *	dumped trace ends at the crash. NULL: there is none, and units go on
  *
- * None of the functions may be missing.  The units are ours on all CPUs that are online while
- * there are events, and only then; sysfs claim tells.
+ * None of the functions may be missing. The units of all online CPUs are ours while there are
+ * events or buffers, and for auxpmu.release_delay after that; sysfs claim tells.
  */
 struct auxpmu_claim {
 	const char *intree;
@@ -356,36 +358,36 @@ struct auxpmu_claim {
 };
 
 /**
- * enum auxpmu_yields - what an event without filters is bound to yield
+ * enum auxpmu_yields - trace that an event without filters is bound to have
  * @AUXPMU_YIELDS_WORK: a CPU that is busy for 50 ms has trace
  * @AUXPMU_YIELDS_START: so has a start, even when a stop comes right after it
- * @AUXPMU_YIELDS_NOTHING: neither; for units that trace what is rare
+ * @AUXPMU_YIELDS_NOTHING: neither; for units that trace rare things
  */
 enum auxpmu_yields { AUXPMU_YIELDS_WORK, AUXPMU_YIELDS_START, AUXPMU_YIELDS_NOTHING };
 
-/* Characters of a PMU's name, and bytes of a unit's memory, at most. */
+/* The most characters of a PMU's name, and bytes of a unit's memory. */
 #define AUXPMU_NAME_MAX		63
 #define AUXPMU_UNIT_MAX		SZ_1M
 
 /**
  * struct auxpmu_desc - a PMU as its backend describes it
- * @name: under /sys/bus/event_source/devices; not yet taken. Letters, digits, _, - and ., of which
- *	the first is a letter or digit; at most AUXPMU_NAME_MAX
- * @ops: what it does
- * @attr_groups: sysfs attributes (format, caps, ...), or NULL; at most 14, each of another name. To
- *	the group caps those of the framework are added
- * @unit_size: bytes of zeroed memory the framework keeps per CPU for the backend:
+ * @name: under /sys/bus/event_source/devices; not yet taken. At most AUXPMU_NAME_MAX letters,
+ *	digits, _, - and .; the first is a letter or digit
+ * @ops: its operations
+ * @attr_groups: sysfs attributes (format, caps, ...), or NULL; at most 14 groups, no two of one
+ *	name. The framework adds its own attributes to the group caps
+ * @unit_size: bytes of zeroed memory that the framework keeps per CPU for the backend:
  *	auxpmu_unit.private, which is NULL if this is 0; at most AUXPMU_UNIT_MAX
- * @yields: what the contract tests may ask of it; user space finds it in sysfs caps/yields
+ * @yields: what the contract tests may expect; user space finds it in sysfs caps/yields
  * @nr_addr_filters: address filters of the hardware, at most AUXPMU_FILTERS_MAX; 0 if none
  * @filters_stop: they can also stop the trace
- * @limits: of the hardware's buffers
+ * @limits: of the hardware
  * @claim: how its units become ours; NULL if they are nobody else's
- * @offset_heads: aux_head of an overwriting buffer is an offset, as consumers of a known PMU expect
- *	whose name this one bears, and not monotonic
- * @tell_once: PERF_RECORD_ITRACE_START tells of an event's first start only, as the kernel's own
- *	drivers have it; else of every one
- * @release: nobody uses the PMU, or @desc, any more.  May sleep.  Optional
+ * @offset_heads: in overwrite mode aux_head is an offset, not a position, as consumers of the
+ *	in-tree PMU of this name expect
+ * @tell_once: the core writes PERF_RECORD_ITRACE_START for an event's first start only, as with
+ *	in-tree drivers; if false, for every start
+ * @release: called when nobody uses the PMU or @desc any more. May sleep. Optional
  */
 struct auxpmu_desc {
 	const char *name;
@@ -403,16 +405,16 @@ struct auxpmu_desc {
 };
 
 /**
- * struct auxpmu_unit - the trace unit of one CPU, as long as its PMU is registered
+ * struct auxpmu_unit - the trace unit of one CPU; lives as long as its PMU
  * @pmu: the PMU
  * @cpu: whose unit it is
  * @private: the backend's memory, desc->unit_size bytes; NULL for none
- * @event: tracing for, between add and del; one at a time
- * @buffer: tracing into; valid while a transaction is open, that is from arm to the end
+ * @event: the event it traces for, between add and del; one at a time
+ * @buffer: the buffer of the open transaction, from arm to the transaction's end; else NULL
  * @window: as last armed
- * @rules: that this window follows: those of the event's needs, as they suit @buffer
- * @starting: set while arm is called for the first time since the event was started, or since its
- *	trace goes into another buffer: what the unit was told before is void
+ * @rules: that @window follows: those of the event's needs, adapted to @buffer
+ * @starting: set until arm has succeeded once since the event was started, or since its buffer
+ *	changed: anything the unit was told before is void
  *
  * Read-only for backends, except what @private points to.
  */
@@ -436,7 +438,7 @@ static inline struct auxpmu_event *auxpmu_unit_event(const struct auxpmu_unit *u
 /* What @pmu was registered with.  Any context. */
 const struct auxpmu_desc *auxpmu_desc_of(const struct auxpmu *pmu);
 
-/* A user's mistake, in one sentence; rate limited, for any user may make it. */
+/* Log a user's mistake, in one sentence; rate limited, since any user can make it. */
 #define auxpmu_notice(_pmu, _fmt, ...) \
 	pr_notice_ratelimited("%s: " _fmt "\n", auxpmu_desc_of(_pmu)->name, ##__VA_ARGS__)
 
@@ -453,11 +455,11 @@ const struct auxpmu_desc *auxpmu_desc_of(const struct auxpmu *pmu);
 struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *owner);
 
 /**
- * auxpmu_unregister() - the reverse
+ * auxpmu_unregister() - undo auxpmu_register()
  * @pmu: from auxpmu_register()
  *
- * From module_exit only: the references that events and buffers hold on the module are what makes
- * it safe. May sleep.
+ * From module_exit only: events and buffers hold references on the module, so that none is left
+ * then. May sleep.
  */
 void auxpmu_unregister(struct auxpmu *pmu);
 
@@ -467,7 +469,7 @@ void auxpmu_unregister(struct auxpmu *pmu);
  *
  * For units that come and go.  May sleep.
  *
- * Return: 0, and @pmu is gone; -EBUSY while events or buffers of it live: nothing has changed then.
+ * Return: 0: @pmu is gone; -EBUSY: events or buffers of it live, nothing has changed.
  */
 int auxpmu_try_unregister(struct auxpmu *pmu);
 
@@ -475,11 +477,12 @@ int auxpmu_try_unregister(struct auxpmu *pmu);
  * auxpmu_revoke() - take a PMU away from the events that are there
  * @pmu: from auxpmu_register()
  *
- * For hardware that has gone.  May sleep.  Their owners keep descriptors that do nothing any more,
- * and their mappings with what was traced; &auxpmu_desc.release is called when the last is gone.
+ * For hardware that has gone. May sleep. User space keeps its descriptors, which do nothing any
+ * more, and its mappings with the trace; the framework calls &auxpmu_desc.release when the last is
+ * gone.
  *
- * Return: 0; -EOPNOTSUPP where the core cannot do that (before 6.15), and for a PMU with a claim:
- * nothing has changed then.
+ * Return: 0; -EOPNOTSUPP if the core cannot do that (before 6.15) or the PMU has a claim: nothing
+ * has changed then.
  */
 int auxpmu_revoke(struct auxpmu *pmu);
 
@@ -487,9 +490,9 @@ int auxpmu_revoke(struct auxpmu *pmu);
  * auxpmu_interrupt() - the unit of this CPU interrupted
  * @pmu: the PMU
  *
- * IRQs off, on the unit's CPU, NMI included.  Hands over what was written and arms the next window.
+ * IRQs off, on the unit's CPU, NMI included. Commits what was written and arms the next window.
  *
- * Return: false when the unit was not armed (a late or spurious interrupt; counted).
+ * Return: false if the unit was not armed (a late or spurious interrupt; counted).
  */
 bool auxpmu_interrupt(struct auxpmu *pmu);
 
@@ -497,17 +500,17 @@ bool auxpmu_interrupt(struct auxpmu *pmu);
  * auxpmu_suspend() - the unit of this CPU is about to lose its state, or to be taken away
  * @pmu: the PMU
  *
- * IRQs off.  Disarms it and hands nothing over yet; the record that comes says PARTIAL, for what
- * happens from here on is not traced.  Until auxpmu_resume() the unit is armed only if the core
- * starts the event anew.
+ * IRQs off. Disarms the unit and commits nothing yet; the next record says PARTIAL, since nothing
+ * is traced from here on. Until auxpmu_resume() the unit is armed only if the core starts the event
+ * anew.
  */
 void auxpmu_suspend(struct auxpmu *pmu);
 
 /**
- * auxpmu_resume() - it is there again
+ * auxpmu_resume() - the unit of this CPU is there again
  * @pmu: the PMU
  *
- * IRQs off.  Goes on with what auxpmu_suspend() interrupted.
+ * IRQs off. Arms it again if auxpmu_suspend() interrupted its event.
  */
 void auxpmu_resume(struct auxpmu *pmu);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The chunk map of an AUX buffer: which runs of pages the allocator handed over as one physically
- * contiguous block.
+ * The chunk map of an AUX buffer: which runs of pages are one physically contiguous piece.
  *
  * Pure C over fixed-width integers: compiled unchanged into the host's unit tests. Built once per
  * buffer, by buffer.c; read by window.c and by backends, in any context. Never allocates and never
@@ -21,8 +20,8 @@
  * @first: page index at which each chunk begins, ascending, @nr entries; NULL when all chunks are
  *	alike
  *
- * A chunk's length is a power of two, its offset need not be a multiple of that: the allocator may
- * fall back to small pages in the middle of a buffer and find large ones again later.
+ * A chunk's length is a power of two. Its offset need not be a multiple of that: the core may have
+ * to take small pages in the middle of a buffer and get large chunks again later.
  */
 struct auxpmu_chunks {
 	u32 nr_pages;
@@ -33,7 +32,7 @@ struct auxpmu_chunks {
 };
 
 /**
- * struct auxpmu_chunk - one block
+ * struct auxpmu_chunk - one chunk
  * @offset: bytes from the start of the buffer
  * @length: bytes
  */
@@ -42,18 +41,17 @@ struct auxpmu_chunk {
 	u64 length;
 };
 
-/* Order of the block that begins at @page, as the allocator noted it on its first page. */
+/* The order of the chunk that begins at @page. */
 typedef unsigned int (*auxpmu_order_fn)(const void *ctx, u32 page);
 
 /**
  * auxpmu_chunks_scan() - count the chunks and see whether they are all alike
- * @chunks: nr_pages and page_shift are set by the caller; nr, order and first are set here (first
- *	to NULL)
- * @order: tells the order of a block
+ * @chunks: the caller sets nr_pages and page_shift; this sets nr, order and first (to NULL)
+ * @order: tells the order of a chunk
  * @ctx: for @order
  * @alike: set to true when all chunks have one order, so that no table is needed
  *
- * Return: 0, or -EINVAL when the blocks do not tile the buffer (@chunks is then not usable).
+ * Return: 0, or -EINVAL when the chunks do not tile the buffer (@chunks is then not usable).
  */
 int auxpmu_chunks_scan(struct auxpmu_chunks *chunks, auxpmu_order_fn order, const void *ctx,
 		       bool *alike);
@@ -107,7 +105,7 @@ static inline struct auxpmu_chunk auxpmu_chunk_at(const struct auxpmu_chunks *ch
 }
 
 /*
- * Regions: hardware that can stop or interrupt only where one output region ends (ToPA) gets each
+ * Regions: a unit that can stop or interrupt only where an output region ends (ToPA) gets each
  * chunk as regions of min(chunk, granule) bytes; granule is a power of two and at least a page.
  * Positions are monotonic byte counts: the offset in the buffer is position modulo its size, and
  * position 0 is offset 0.
@@ -117,7 +115,7 @@ static inline struct auxpmu_chunk auxpmu_chunk_at(const struct auxpmu_chunks *ch
 u64 auxpmu_region_floor_unlike(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
 u64 auxpmu_region_ceil_unlike(const struct auxpmu_chunks *chunks, u64 granule, u64 position);
 
-/* Bytes of each region where all chunks are alike: every multiple of that is the end of one. */
+/* Bytes of each region when all chunks are alike: every multiple of that is a region end. */
 static inline u64 auxpmu_region_alike(const struct auxpmu_chunks *chunks, u64 granule)
 {
 	u64 length = (u64)1 << (chunks->page_shift + chunks->order);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Kernel versions meet here, and nowhere else: the rest reads as if written for the newest kernel.
+ * All differences between kernel versions are here: the rest reads as if written for the newest
+ * kernel.
  *
- * Supported are 6.1 and newer (Kbuild refuses others).  A difference is known by a macro of the
- * kernel's or by a compile probe (features.sh writes features.h), not by a version number: stable
- * kernels backport both features and fixes.
+ * Kernels from 6.1 on are supported (Kbuild refuses others). A macro of the kernel or a compile
+ * probe (features.sh writes features.h) tells a difference, never a version number: stable kernels
+ * backport both features and fixes.
  */
 #ifndef AUXPMU_COMPAT_H
 #define AUXPMU_COMPAT_H
@@ -26,14 +27,14 @@
 #define AUXPMU_NS	"AUXPMU"
 #endif
 
-/* Without the capability (up to 6.9 or so) the core hands out large chunks to everybody. */
+/* Without the capability (up to about 6.9) the core gives large chunks to every PMU. */
 #ifndef PERF_PMU_CAP_AUX_PREFER_LARGE
 #define PERF_PMU_CAP_AUX_PREFER_LARGE	0
 #endif
 
 /*
- * The order of the largest block the page allocator has.  Its name and its meaning changed twice:
- * MAX_ORDER was one more up to 6.3, the order itself from 6.4 to 6.7, and MAX_PAGE_ORDER is since.
+ * The largest order of the page allocator. Its macro changed twice: up to 6.3 MAX_ORDER was one
+ * more, from 6.4 to 6.7 MAX_ORDER was the order itself, since then MAX_PAGE_ORDER is.
  */
 #define AUXPMU_LARGEST_ORDER	ilog2(MAX_ORDER_NR_PAGES)
 
@@ -64,8 +65,8 @@ static inline bool auxpmu_pauses_leader(const struct perf_event_attr *attr)
 #endif
 
 /*
- * May the current user see what the kernel does?  Up to 6.1 the answer took a sysctl that is not
- * exported: there, the privileged only.
+ * May the current user trace the kernel? Up to 6.1 the answer depends on a sysctl that is not
+ * exported: only privileged users may there.
  */
 #ifdef AUXPMU_HAS_PERF_ALLOW_KERNEL
 static inline int auxpmu_allow_kernel(void)
@@ -81,10 +82,10 @@ static inline int auxpmu_allow_kernel(void)
 #endif
 
 /*
- * Is an AUX area being mapped by way of an event that has no mapping of its own, in the ring of
- * another one that it was redirected to?  From 7.0 or so on the core then counts mappings up from
- * 0 ("refcount_t: addition on 0"), after it has asked for the buffer: who refuses that keeps it
- * from it.
+ * Is an AUX area being mapped through an event that has no mapping of its own, but was redirected
+ * into another event's ring? From about 7.0 on the core increments that event's mmap_count from 0
+ * then ("refcount_t: addition on 0"), after it has called setup_aux(): refusing the buffer prevents
+ * it.
  */
 static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 {
@@ -95,7 +96,7 @@ static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 #endif
 }
 
-/* Is anything set behind attr.config2?  Words that a kernel does not have it refuses itself. */
+/* Is any word behind attr.config2 set? A kernel refuses words that it does not know by itself. */
 static inline bool auxpmu_config_behind_2(const struct perf_event_attr *attr)
 {
 	u64 all = 0;
@@ -109,7 +110,7 @@ static inline bool auxpmu_config_behind_2(const struct perf_event_attr *attr)
 	return all;
 }
 
-/* Is anything set behind attr.config? */
+/* Is any word behind attr.config set? */
 static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
 {
 	return attr->config1 || attr->config2 || auxpmu_config_behind_2(attr);
@@ -125,7 +126,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* Suspend and resume of syscore were without an argument, and registered as they are. */
+/* On older kernels the syscore_ops are registered as such, and their functions have no argument. */
 #ifdef AUXPMU_HAS_SYSCORE_DATA
 #define AUXPMU_SYSCORE_ARG	void *data
 #else
@@ -146,14 +147,14 @@ static inline void unregister_syscore(struct syscore *syscore)
 #endif
 
 /*
- * Stop for good the timer that rotates events of @pmu on @cpu; @pmu is about to be
- * unregistered.  May sleep.
+ * Stop the timer that rotates events of @pmu on @cpu for good; @pmu is about to be unregistered.
+ * May sleep.
  *
- * The core starts it when add() fails, and when perf_event_mux_interval_ms is written; it is
- * queued until that time is over, events or not.  perf_pmu_unregister() frees it as it is, and
- * whoever next starts a timer on that CPU follows pointers of what is freed (6.2 to 7.3).  While
- * hrtimer_active is set the core takes the timer for started, and leaves it alone.  6.1 has none
- * for PMUs whose events are in the context of software events, as ours are.
+ * The core starts the timer when add() fails, and when perf_event_mux_interval_ms is written; it
+ * stays queued until it expires, even without events. perf_pmu_unregister() frees a queued timer,
+ * and the next timer that is started on that CPU follows dangling pointers (6.2 to 7.3). While
+ * hrtimer_active is set, the core does not start the timer. 6.1 has no such timer for PMUs with
+ * perf_sw_context, as ours are.
  */
 static inline void auxpmu_stop_rotation(const struct pmu *pmu, int cpu)
 {
@@ -178,15 +179,14 @@ static inline void auxpmu_stop_rotation(const struct pmu *pmu, int cpu)
 }
 
 /*
- * Switch @event off from a context that cannot: the core does it in an irq_work of the event's, as
+ * Switch @event off from NMI or with IRQs off: the core does it in an irq_work of the event, as
  * soon as IRQs are on.
  *
- * That is what perf_event_disable_inatomic() does, which is not exported. The core calls it, or
- * means to, when an AUX buffer is full; but 6.1 stores a CPU number in what had become a boolean
- * and so never disables on CPU 0, and 6.12 queues an irq_work that no longer looks at the flag and
- * so never disables at all: PERF_EVENT_IOC_ENABLE then has no effect. Kernels where the core is
- * right (7.2 and newer) see the same flag set and the same work queued twice, which changes
- * nothing; that the core is right cannot be probed, so it is done on all.
+ * perf_event_disable_inatomic() does this, but is not exported. The core means to do it when an AUX
+ * buffer is full. But 6.1 stores a CPU number in what had become a boolean, and so never disables
+ * on CPU 0; 6.12 queues an irq_work that no longer looks at the flag, and so never disables at all.
+ * PERF_EVENT_IOC_ENABLE has no effect then. 7.2 and newer do it right. A probe cannot tell, so this
+ * is called on all kernels: setting the flag and queueing the work twice changes nothing.
  */
 static inline void auxpmu_disable_inatomic(struct perf_event *event)
 {

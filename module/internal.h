@@ -23,25 +23,25 @@
 #include "compat.h"
 #include "core/stats.h"
 
-/* What the framework can make go wrong: see inject/fault.h. */
+/* The framework's own faults: see inject/fault.h. */
 enum core_fault {
 	CORE_FAULT_SETUP,		/* no memory for a buffer's description */
 	CORE_FAULT_ORDERS,		/* chunks count as single pages */
-	CORE_FAULT_MIXED,		/* chunks count as pieces of all smaller orders */
+	CORE_FAULT_MIXED,		/* each chunk counts as pieces of all smaller orders */
 	CORE_FAULT_ADD,			/* the event cannot be scheduled */
 	CORE_FAULT_ARM,			/* the unit cannot be armed */
 	CORE_FAULT_TRUNCATED,		/* flags on the next record */
 	CORE_FAULT_PARTIAL,
 	CORE_FAULT_COLLISION,
-	CORE_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is not there */
+	CORE_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is missing */
 	CORE_FAULTS
 };
 
 /**
  * struct core_event - an event
  * @pub: what its backend sees
- * @serial: of events with these needs by descent only
- * @arm_failed: it could not be armed, which PARTIAL has told, and was not armed since
+ * @serial: shared by an event and its inherited children only, which have the same needs
+ * @arm_failed: arm() failed, a record said PARTIAL, and no arm() has succeeded since
  */
 struct core_event {
 	struct auxpmu_event pub;
@@ -52,18 +52,18 @@ struct core_event {
 /**
  * struct core_buffer - an AUX buffer
  * @pub: what its backend sees
- * @rb: the ring it hangs on; never dereferenced
- * @id: no other buffer has or had it; not 0
- * @nr_of_order: chunks
- * @serial: of the event it was made for, whom it suits
- * @rules: for that one
- * @head: overwrite: where the next transaction goes on
- * @first: where the first one began, if @begun
- * @begun: there was one
- * @node: of all buffers
- * @leave: it is to be freed where that cannot be done,
- * @release: and where it can
- * @rcu: who looked it up may still look at it
+ * @rb: the ring that owns it; compared, never dereferenced; NULL once @leave is queued
+ * @id: unique for ever; not 0
+ * @nr_of_order: chunks of each order
+ * @serial: of the event it was made for
+ * @rules: for that event
+ * @head: overwrite mode: position at which the next transaction begins
+ * @first: position at which the first transaction began, if @begun
+ * @begun: there was a transaction
+ * @node: in the hash table of all buffers
+ * @leave: queues @release when the core frees it in atomic context
+ * @release: frees it in process context
+ * @rcu: readers that have looked it up may still use its chunks
  */
 struct core_buffer {
 	struct auxpmu_buffer pub;
@@ -86,16 +86,16 @@ struct core_buffer {
  * @pub: what the backend sees
  * @word: the state of the session, see core/state.h
  * @handle: of the transaction
- * @rules_buffer: @pub.rules and @pub.window are of the buffer of this id (0: of none),
- * @rules_event: and of this event
- * @window_limit: the window was taken with this limit,
- * @window_wakeup: and this position of the consumer's next wakeup
- * @head: where the transaction began
- * @position: where the unit got: up to there is to be committed
+ * @rules_buffer: id of the buffer that @pub.rules and @pub.window were made for; 0: none
+ * @rules_event: serial of the event they were made for
+ * @window_limit: the core's limit when the window was taken
+ * @window_wakeup: position of the consumer's next wake-up when the window was taken
+ * @head: position at which the transaction began
+ * @position: how far the unit got; the bytes from @head to here are to be committed
  * @flags: PERF_AUX_FLAG_* for the end of the transaction
  * @fresh: nothing was armed since the transaction began
  * @suspended: parked by auxpmu_suspend()
- * @times_up: how often its CPU had come when auxpmu_hotplug_look() last looked
+ * @times_up: how often its CPU had come up when auxpmu_hotplug_look() last looked
  * @stats: since the PMU was registered
  */
 struct core_unit {
@@ -115,7 +115,7 @@ struct core_unit {
 	struct core_stats stats;
 };
 
-/* One more of a field of @stats that whoever interrupts this counts, too; on the unit's CPU. */
+/* Increment a field of @stats that an NMI may increment, too. On the unit's CPU. */
 #define auxpmu_count(_unit, _field)	this_cpu_inc((_unit)->pub.pmu->units->stats._field)
 
 static inline struct core_event *core_event(struct auxpmu_event *event)
@@ -155,13 +155,16 @@ struct auxpmu {
 	struct dentry *debugfs;
 	struct dentry *fault_folder;
 	atomic_t faults[CORE_FAULTS];
-	/* Events and buffers, or AUXPMU_GONE while there may be none: before and after its time. */
+	/*
+	 * Number of events and buffers. AUXPMU_GONE is added while the PMU is being made or taken
+	 * away: no new user then.
+	 */
 	atomic_t users;
 };
 
 #define AUXPMU_GONE	INT_MIN
 
-/* The order of the largest chunk that the hardware takes and the allocator has. */
+/* The order of the largest chunk that both the unit and the page allocator support. */
 static inline unsigned int auxpmu_largest_order(const struct auxpmu *pmu)
 {
 	u64 chunk = pmu->desc->limits.max_chunk;
@@ -170,7 +173,7 @@ static inline unsigned int auxpmu_largest_order(const struct auxpmu *pmu)
 	return chunk ? min_t(unsigned int, ilog2(chunk) - PAGE_SHIFT, most) : most;
 }
 
-/* One event or buffer more; false while the PMU is being made or taken away. */
+/* For one more event or buffer; false while the PMU is being made or taken away. */
 static inline bool auxpmu_get(struct auxpmu *pmu)
 {
 	return atomic_inc_unless_negative(&pmu->users);
@@ -179,23 +182,22 @@ static inline bool auxpmu_get(struct auxpmu *pmu)
 /* Frees it.  May sleep. */
 void auxpmu_free(struct auxpmu *pmu);
 
-/* One less; the last one of a PMU that was taken away frees it. */
+/* The reverse; when the PMU was taken away, the last user frees it. */
 static inline void auxpmu_put(struct auxpmu *pmu)
 {
 	if (atomic_dec_return(&pmu->users) == AUXPMU_GONE)
 		auxpmu_free(pmu);
 }
 
-/* What can be told of any PMU, whoever's it is. */
+/* What the framework reads of other drivers' PMUs. */
 struct auxpmu_peek {
 	typeof_member(struct pmu, setup_aux) setup_aux;
 	typeof_member(struct pmu, type) type;
 };
 
 /*
- * Look at the PMU of @dev, if it has one.  The device is held, the PMU is not: its module may be
- * freeing it right now, and then it does not matter what is read, as long as reading does not
- * fault.
+ * Look at the PMU of @dev, if it has one. The caller holds the device, not the PMU: its module may
+ * be freeing it. Then it does not matter what is read, but the read must not fault.
  */
 static inline bool auxpmu_peek(const struct device *dev, struct auxpmu_peek *peek)
 {

@@ -8,7 +8,7 @@
 
 #include <linux/tracepoint.h>
 
-/* The index is at the absolute maximum, where records are dropped. */
+/* The index is at the absolute maximum, where the store drops records. */
 TRACE_EVENT(auxpmu_bts_full,
 	TP_PROTO(u64 index, u64 threshold),
 	TP_ARGS(index, threshold),
@@ -23,7 +23,7 @@ TRACE_EVENT(auxpmu_bts_full,
 	TP_printk("index=%#llx threshold=%#llx", __entry->index, __entry->threshold)
 );
 
-/* A write that the processor answered with a general protection fault. */
+/* Writing this MSR raised a general protection fault. */
 TRACE_EVENT(auxpmu_bts_fault,
 	TP_PROTO(u32 msr, u64 value),
 	TP_ARGS(msr, value),

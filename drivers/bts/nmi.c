@@ -2,15 +2,15 @@
 /*
  * The threshold interrupt.
  *
- * It comes as a performance interrupt without a status bit: whose it is the index tells, against
- * the threshold.  The kernel's own handler (perf_event_nmi_handler) unmasks LVTPC, whoever it is
- * for; a handler of ours that comes after it hands over and arms anew, when the next interrupt can
- * come.
+ * It is a performance interrupt without a status bit: it is the store's if the index is at the
+ * threshold. The kernel's handler (perf_event_nmi_handler) unmasks LVTPC, whoever the interrupt is
+ * for. Our handler comes after it, when the next interrupt can come, hands over and arms the store
+ * again.
  *
- * Where the kernel is recorded, so are handlers.  Then another one of ours comes first of all and
- * switches the store off, so that nothing is dropped at its end meanwhile.  What got to the
- * threshold after that one had looked may have interrupted in vain, while LVTPC was masked: so the
- * second one looks, too.
+ * If an event records the kernel, the store also records handlers. Then a first handler of ours
+ * comes before all others and switches the store off, so that it drops nothing meanwhile. If the
+ * index reaches the threshold after the first handler has looked, the interrupt is lost, since
+ * LVTPC is masked: so the second handler looks, too.
  */
 #include <linux/compiler.h>
 #include <linux/mutex.h>
@@ -22,8 +22,8 @@
 #include "unit.h"
 
 /*
- * The kernel's own driver counts an interrupt as handled when it sees the index where ours has.
- * Where there is no such driver nobody does.
+ * The in-tree driver is there, and claims an NMI when it sees the index at the threshold, as our
+ * handler does.
  */
 static bool counted;
 
@@ -52,11 +52,11 @@ static int bts_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 	if (!seen) {
 		if (!bts_nmi_is_due(bts))
 			return NMI_DONE;
-		/* It was, before any handler ran. */
+		/* If the kernel is not recorded, the store was due before any handler ran. */
 		seen = bts->level & DEBUGCTLMSR_BTS_OFF_OS;
 	}
 	auxpmu_interrupt(bts->unit->pmu);
-	/* Two that claim one NMI would let the next unknown one pass unnoticed. */
+	/* If two handlers claim one NMI, the kernel swallows the next unknown NMI. */
 	return seen && counted ? NMI_DONE : NMI_HANDLED;
 }
 
@@ -74,7 +74,7 @@ void bts_nmi_unregister(void)
 	intel_nmi_unregister_one(&nmi.second);
 }
 
-/* The kernel takes 150 instructions for each entry of its list, in every NMI. */
+/* Each handler costs every NMI 150 instructions: register the first one only if it is needed. */
 static DEFINE_MUTEX(first_lock);
 static unsigned int first_users;
 

@@ -5,11 +5,11 @@
 
 #include <linux/types.h>
 
-/* While the stores are claimed: the one that serves it. */
+/* The handler that serves it, registered while the stores are claimed. */
 int bts_nmi_register(bool intree);
 void bts_nmi_unregister(void);
 
-/* As long as there is an event that records the kernel: one more, before all others. */
+/* A handler before all others, registered while there is an event that records the kernel. */
 int bts_nmi_first_get(void);
 void bts_nmi_first_put(void);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * auxpmu_bts: Intel Branch Trace Store, beside the kernel's own driver.
+ * auxpmu_bts: Intel Branch Trace Store, beside the in-tree driver.
  *
- * What the store is told: unit.c.  When it interrupts: nmi.c.  All else is the framework's.
+ * unit.c: the store's registers; nmi.c: its interrupts. The framework does everything else.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,8 +25,8 @@
 #include "unit.h"
 
 /*
- * Room for what is recorded between the threshold and the handler: as much as the kernel's own
- * driver keeps, 170 records.
+ * Room for what is recorded between the interrupt and the handler: 170 records, as in the in-tree
+ * driver.
  */
 #define SKID	(170 * BTS_RECORD)
 
@@ -35,7 +35,7 @@ module_param(name, charp, 0444);
 MODULE_PARM_DESC(name, "auxpmu_bts, or intel_bts where the kernel has no PMU of that name (clearcpuid=bts)");
 
 static struct auxpmu *pmu;
-/* Can levels be left out?  DS-CPL. */
+/* The processor can leave out privilege levels (DS-CPL). */
 static bool tells_levels;
 
 static int bts_pmu_unit_init(struct auxpmu_unit *unit)
@@ -45,8 +45,8 @@ static int bts_pmu_unit_init(struct auxpmu_unit *unit)
 }
 
 /*
- * Records of branches between programs and the kernel hold addresses of both, even if the kernel is
- * excluded: then the core did not ask whether the user may see them.
+ * Even with exclude_kernel, records of branches between user space and the kernel hold kernel
+ * addresses, and the core does not check then whether the user may see them.
  */
 static int bts_pmu_allow(const struct auxpmu_event *aux)
 {
@@ -78,7 +78,7 @@ static int bts_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux
 	aux->needs.rules.grid = true;
 	aux->needs.rules.wraps = true;
 	aux->needs.rules.spare = SKID;
-	/* An inherited event is its parent's user's, and ends before it. */
+	/* An inherited event has passed its parent's check, and ends before its parent. */
 	if (event->parent)
 		return 0;
 	return attr->exclude_kernel ? bts_pmu_allow(aux) : bts_nmi_first_get();
@@ -90,7 +90,7 @@ static void bts_pmu_event_destroy(struct perf_event *event, struct auxpmu_event 
 		bts_nmi_first_put();
 }
 
-/* Small chunks keep less: two windows have to fit into one, wherever in the chunk it begins. */
+/* Keep less spare in small chunks: each has to hold two windows, wherever the grid lies in it. */
 static void bts_pmu_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
 {
 	u32 chunk = PAGE_SIZE << buffer->chunks.order;
@@ -144,8 +144,8 @@ static int bts_pmu_refused(const char *why)
 }
 
 /*
- * CPUID leaf 1 is read, for the kernel may have been told not to see the bits: DS, DTES64, DS-CPL.
- * BTS is there unless IA32_MISC_ENABLE says that it is not.
+ * Reads CPUID leaf 1 itself, since the kernel may have been told to ignore its bits: DS, DTES64,
+ * DS-CPL. There is BTS unless IA32_MISC_ENABLE says otherwise.
  */
 static int bts_pmu_check_processor(void)
 {
@@ -157,7 +157,7 @@ static int bts_pmu_check_processor(void)
 		return bts_pmu_refused("this processor has none");
 	if (!(cpuid_ecx(1) & BIT(2)))
 		return bts_pmu_refused("its records have no addresses of 64 bits (DTES64)");
-	/* Records go to memory by addresses of the kernel, also while a program runs. */
+	/* The store writes to kernel addresses, also in user mode: PTI does not map them there. */
 	if (boot_cpu_has(X86_FEATURE_PTI))
 		return bts_pmu_refused("page table isolation is on; boot with pti=off");
 	tells_levels = cpuid_ecx(1) & BIT(4);
@@ -177,7 +177,7 @@ static int __init bts_init(void)
 	desc.name = name;
 	if (intel_traces_exclude_each_other())
 		claim.excludes = "intel_pt";
-	/* Who knows intel_bts expects aux_head to be an offset. */
+	/* Consumers of intel_bts expect aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "intel_bts");
 	pmu = auxpmu_register(&desc);
 	return PTR_ERR_OR_ZERO(pmu);

@@ -31,7 +31,7 @@ static int bts_unit_write_msr(struct bts_unit *bts, u32 msr, u64 value)
 	return -EIO;
 }
 
-/* The other bits belong to others: last branch records, single steps, what is frozen when. */
+/* The other bits belong to others: last branch records, single steps, freezing on PMI. */
 static int bts_unit_set_switches(struct bts_unit *bts, u64 bits)
 {
 	u64 ctl;
@@ -57,7 +57,7 @@ static void bts_unit_set_fields(struct debug_store *area, const struct bts_field
 
 /* --- for the framework --------------------------------------------------------------------- */
 
-/* A CPU that came while somebody else was faster is not ours. */
+/* Somebody else may have taken this CPU's store when it came online. */
 int bts_unit_add(struct auxpmu_unit *unit)
 {
 	struct bts_unit *bts = this_cpu_ptr(&bts_units);
@@ -69,9 +69,9 @@ int bts_unit_add(struct auxpmu_unit *unit)
 }
 
 /*
- * Fields of the last session would have the kernel's own handler count every NMI as one of the
- * store's.  The switches are off, unless an NMI that switched them off came into somebody's change
- * of another bit of the register, who then wrote back what had been read.
+ * Restore the fields: seeing the last session's index, the in-tree handler would claim every NMI.
+ * TR and BTS are clear, unless the NMI that cleared them interrupted a read-modify-write of
+ * IA32_DEBUGCTL for another bit, which then set them again.
  */
 void bts_unit_del(struct auxpmu_unit *unit)
 {
@@ -95,8 +95,8 @@ static void bts_unit_stay_off(void *unused)
 }
 
 /*
- * The same for an event that stays on its CPU, stopped: what it goes on recording then must not get
- * into pages that are about to be freed.
+ * The same for a stopped event that stays on its CPU: if the store has come on again, it must not
+ * write into pages that are about to be freed.
  */
 void bts_unit_leave_buffer(struct auxpmu_buffer *buffer)
 {
@@ -107,7 +107,7 @@ void bts_unit_leave_buffer(struct auxpmu_buffer *buffer)
 			smp_call_function_single(cpu, bts_unit_stay_off, NULL, 1);
 }
 
-/* The buffer is one chunk, which the unit writes round and round. */
+/* The buffer is one chunk, and the store overwrites it round and round. */
 static bool bts_unit_goes_round(const struct auxpmu_unit *unit)
 {
 	return unit->window.to == AUXPMU_NO_LIMIT;
@@ -115,9 +115,9 @@ static bool bts_unit_goes_round(const struct auxpmu_unit *unit)
 
 /*
  * SDM volume 3, "DS Save Area": the absolute maximum "should be a multiple of the BTS record size
- * plus 1".  Is that the last byte behind which no record may end, or the first one that none may
- * reach?  With a slot left over, in front of the end of what is ours, it is the same; and should
- * some processor only ask where a record begins, that slot is where it goes.
+ * plus 1". This leaves open how a processor compares a record with it. So leave one slot free
+ * before the end of our memory: whether a record's end or its beginning is compared, no record goes
+ * beyond that slot.
  */
 static u64 bts_unit_maximum(u64 end)
 {
@@ -129,7 +129,7 @@ static bool bts_unit_is_full(const struct debug_store *area)
 	return area->bts_index + BTS_RECORD > area->bts_absolute_maximum;
 }
 
-/* What of such a chunk holds whole records, but for the slot that is left over. */
+/* Bytes of such a chunk that hold whole records, without the slot that is left free. */
 static u64 bts_unit_lap(const struct auxpmu_unit *unit)
 {
 	u64 length = auxpmu_chunk_nth(&unit->buffer->chunks, 0).length;
@@ -138,8 +138,8 @@ static u64 bts_unit_lap(const struct auxpmu_unit *unit)
 }
 
 /*
- * Going round it does not interrupt, and nothing counts the laps; but the first one ends with a
- * record where there was none, for buffers begin as zeros.
+ * A store that goes round does not interrupt, and nothing counts its laps. But buffers begin as
+ * zeros, so a record in the last slot tells that the first lap has ended.
  */
 static bool bts_unit_lap_ended(const struct auxpmu_unit *unit)
 {
@@ -150,8 +150,8 @@ static bool bts_unit_lap_ended(const struct auxpmu_unit *unit)
 }
 
 /*
- * The threshold is where the framework wants the interrupt; behind the limit there is room for what
- * is recorded until somebody has come.
+ * The threshold is where the framework wants the interrupt. Behind the limit, the spare bytes take
+ * what is recorded until the store is served.
  */
 static struct bts_fields bts_unit_place(struct bts_unit *bts, const struct auxpmu_unit *unit)
 {
@@ -190,7 +190,7 @@ int bts_unit_arm(struct auxpmu_unit *unit)
 	/* From here on an NMI may switch it off. */
 	WRITE_ONCE(bts->on, true);
 	barrier();
-	/* Without BTINT it goes round. */
+	/* Without BTINT the store goes round. */
 	ret = bts_unit_set_switches(bts, SWITCHES | bts->level |
 				    (bts_unit_goes_round(unit) ? 0 : DEBUGCTLMSR_BTINT));
 	if (ret)
@@ -216,7 +216,7 @@ void bts_unit_latch(struct bts_unit *bts)
 	WRITE_ONCE(bts->latched, true);
 }
 
-/* Bytes of a unit that goes round: a lap more than the index tells when the first has ended. */
+/* Bytes of a store that goes round: if the first lap has ended, a lap more than the index tells. */
 static u64 bts_unit_gone_round(const struct bts_unit *bts, const struct auxpmu_unit *unit)
 {
 	u64 from = auxpmu_buffer_offset(unit->buffer, unit->window.from);
@@ -239,7 +239,7 @@ void bts_unit_position(struct auxpmu_unit *unit, struct auxpmu_position *positio
 	position->bytes = area->bts_index - bts->window;
 	if (!bts_unit_is_full(area))
 		return;
-	/* Whether it has dropped records, or was just about to, it does not say. */
+	/* The store does not tell whether it has dropped records already. */
 	bts->errors.full++;
 	trace_auxpmu_bts_full(area->bts_index, area->bts_interrupt_threshold);
 	position->gap = true;
@@ -252,15 +252,16 @@ bool bts_unit_is_due(const struct bts_unit *bts)
 
 /* --- the claim ----------------------------------------------------------------------------- */
 
-/* The area that the kernel keeps for this CPU, whether it uses it or not. */
+/* The DS area that the kernel reserves for this CPU, used or not. */
 static struct debug_store *bts_unit_area_here(void)
 {
 	return &get_cpu_entry_area(smp_processor_id())->cpu_debug_store;
 }
 
 /*
- * While the kernel's own PMU is held, or has counters and PEBS, the register names that area. Else
- * it is 0, and stays so: what would set it is set up with the first counter, which we have.
+ * IA32_DS_AREA holds its address if the in-tree PMU is held, or the kernel has counters and PEBS.
+ * Otherwise it is 0 and stays so: the kernel would set it with its first counter, which the claim
+ * holds.
  */
 static int bts_unit_acquire_area(struct bts_unit *bts, const char **why)
 {
@@ -314,7 +315,7 @@ void bts_unit_release(void)
 		bts_unit_write_msr(bts, MSR_IA32_DS_AREA, 0);
 }
 
-/* What the kernel has put into the register it puts back itself (perf_restore_debug_store()). */
+/* If the kernel has set the register, it restores it itself (perf_restore_debug_store()). */
 void bts_unit_invalidate(struct auxpmu_unit *unit)
 {
 	struct bts_unit *bts = this_cpu_ptr(&bts_units);

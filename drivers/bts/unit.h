@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The branch trace store of one CPU (SDM volume 3, "Branch Trace Store (BTS)" and "BTS and DS Save
- * Area"): the first four fields of its DS area, the bits of IA32_DEBUGCTL that switch it, and what
- * the framework does with them.  All of it on that CPU with IRQs off, NMI included.
+ * Area"): the first four fields of its DS area, the bits of IA32_DEBUGCTL that control it, and the
+ * backend's operations on them. All of it on that CPU with IRQs off, NMI included.
  */
 #ifndef AUXPMU_BTS_UNIT_H
 #define AUXPMU_BTS_UNIT_H
@@ -18,7 +18,7 @@ struct debug_store;
 /* From, to, flags: 64 bits each. */
 #define BTS_RECORD	24
 
-/* What of the DS area is ours; the rest is PEBS's.  Linear addresses. */
+/* The fields of the DS area for BTS; the others are for PEBS. Linear addresses. */
 struct bts_fields {
 	u64 base;		/* of the buffer */
 	u64 index;		/* where the next record goes */
@@ -28,26 +28,26 @@ struct bts_fields {
 
 /* What went wrong. */
 struct bts_errors {
-	u64 full;		/* at its end nobody had come in time: it drops records there */
-	u64 fault;		/* a register took a value not */
+	u64 full;		/* it reached its end, where it drops records, unserved */
+	u64 fault;		/* a register refused a value */
 };
 
 /**
- * struct bts_unit - one CPU's
- * @session: the framework's side
+ * struct bts_unit - the branch trace store of one CPU
+ * @unit: the framework's side
  * @claimed: it is ours
  * @on: it may be writing
- * @latched: it was switched off by the NMI handler that comes first
- * @off_in_nmi: it was switched off in an NMI since its event came to this CPU
- * @pmi: which has seen an interrupt that the second one has still to serve
- * @own_area: IA32_DS_AREA was 0, so that it is ours to set, and to clear
+ * @latched: the first NMI handler has switched it off
+ * @off_in_nmi: an NMI has switched it off since its event came to this CPU
+ * @pmi: the first NMI handler has seen an interrupt that the second has yet to serve
+ * @own_area: IA32_DS_AREA was 0: this driver has set it, and has to clear it
  * @area: the DS area
  * @level: bits of IA32_DEBUGCTL: the levels that are not recorded
- * @window: where records of the window go, in memory
- * @first_lap: of its end this lap has not written yet, see unit.c
- * @others_ctl: what of IA32_DEBUGCTL says how to store, as somebody left it before it was claimed
+ * @window: address at which the window begins
+ * @first_lap: when it was armed, the first lap had not ended, see unit.c
+ * @others_ctl: the bits of IA32_DEBUGCTL for BTS before it was claimed
  * @errors: counted since the module was loaded
- * @saved: what the fields were before they were claimed
+ * @saved: the fields before it was claimed
  */
 struct bts_unit {
 	struct auxpmu_unit *unit;
@@ -77,15 +77,15 @@ void bts_unit_position(struct auxpmu_unit *unit, struct auxpmu_position *positio
 void bts_unit_invalidate(struct auxpmu_unit *unit);
 void bts_unit_leave_buffer(struct auxpmu_buffer *buffer);
 
-/* Has it got to where it interrupts? */
+/* Is the index at or behind the threshold? */
 bool bts_unit_is_due(const struct bts_unit *bts);
 
-/* Switches it off; whoever disarms it then finds it so. */
+/* Switch it off; disarm then finds it latched. */
 void bts_unit_latch(struct bts_unit *bts);
 
 /*
- * The claim: saves the fields, which takes that nobody records; puts them back; switches it off for
- * good.
+ * The claim: acquire saves the fields, if nobody uses the store; release restores them; shutdown
+ * switches the store off for good.
  */
 int bts_unit_acquire(const char **why);
 void bts_unit_release(void);

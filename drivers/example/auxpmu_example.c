@@ -46,7 +46,7 @@ static void example_write(struct example_unit *mine)
 	mine->pointer += EXAMPLE_RECORD;
 }
 
-/* The hardware's side: some time has passed.  Softirq; IRQs off is what the framework asks for. */
+/* The hardware's side: some time has passed. A softirq: the framework requires IRQs off. */
 static void example_clock(struct timer_list *timer)
 {
 	struct example_unit *mine = container_of(timer, struct example_unit, clock);
@@ -101,7 +101,7 @@ static int example_add(struct auxpmu_unit *unit)
 	return 0;
 }
 
-/* Switching on traces what happens from then on: one record at once, unless it is periodic. */
+/* Switch on; the unit writes the first record at once, unless it is periodic. */
 static int example_arm(struct auxpmu_unit *unit)
 {
 	struct example_unit *mine = unit->private;

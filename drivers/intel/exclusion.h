@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Does this processor have Intel PT beside LBR and BTS?  Where it has not, TraceEn cannot be set
- * while one of them is on, nor one of them while TraceEn is set: general protection faults.
+ * Can this processor run Intel PT beside LBR and BTS? If not, setting TraceEn while one of them is
+ * on, or one of them while TraceEn is set, is a general protection fault.
  */
 #ifndef AUXPMU_INTEL_EXCLUSION_H
 #define AUXPMU_INTEL_EXCLUSION_H
@@ -12,9 +12,9 @@
 #include <asm/processor.h>
 
 /*
- * CPUID does not tell.  The list is closed: Broadwell, Skylake and what was made of it; all from
- * Goldmont and from Ice Lake on can do both (the kernel has it the other way round,
- * x86_pmu.lbr_pt_coexist in intel_pmu_init()).  It is of models of family 6.
+ * CPUID does not tell. The list of models (family 6) is closed: Broadwell, Skylake and its
+ * derivatives; from Goldmont and Ice Lake on, all can run both (for these the kernel sets
+ * x86_pmu.lbr_pt_coexist in intel_pmu_init()).
  */
 static inline bool intel_traces_exclude_each_other(void)
 {

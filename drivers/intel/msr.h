@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between kernels in the registers and interrupts of x86; what any backend may need is
- * in module/compat.h.  The feature words are those of module/features.sh.
+ * Differences between kernels in registers and interrupts of x86; those that concern all
+ * architectures are in module/compat.h. module/features.sh probes the features.
  */
 #ifndef AUXPMU_INTEL_MSR_H
 #define AUXPMU_INTEL_MSR_H
@@ -12,13 +12,16 @@
 #ifdef AUXPMU_HAS_CPUID_API
 #include <asm/cpuid/api.h>
 #endif
-/* Registers of 64 bits were l up to 6.15, and are q. */
+/* Up to 6.15 the accessors of 64-bit MSRs ended in l, since then in q. */
 #ifndef rdmsrq
 #define rdmsrq		rdmsrl
 #define rdmsrq_safe	rdmsrl_safe
 #define wrmsrq_safe	wrmsrl_safe
 #endif
-/* PMI in /proc/interrupts, which takes linux/hardirq.h.  Members of their own on older kernels. */
+/*
+ * Counts a PMI in /proc/interrupts; the user includes linux/hardirq.h. Older kernels have a member
+ * for each count.
+ */
 #ifdef AUXPMU_HAS_IRQ_COUNTS
 #define auxpmu_count_perf_interrupt()	inc_irq_stat(APIC_PERF)
 #else

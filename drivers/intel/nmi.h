@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two NMI handlers around the kernel's own handler of performance interrupts, which acknowledges
- * and unmasks them whoever they are for: the first one sees them as they come, the second one when
- * all is acknowledged.  May sleep.
+ * Two NMI handlers around the kernel's handler of performance interrupts, which acknowledges and
+ * unmasks them whoever they are for: the first sees an interrupt as it comes, the second after the
+ * kernel has acknowledged it. May sleep.
  */
 #ifndef AUXPMU_INTEL_NMI_H
 #define AUXPMU_INTEL_NMI_H
@@ -12,14 +12,14 @@
 
 #include <asm/nmi.h>
 
-/* The kernel's PMUs of the processor: each has that handler. */
+/* The in-tree PMUs of the processor: each has that handler. */
 static const char *const intel_nmi_kernels[] __maybe_unused = {
 	"cpu", "cpu_core", "cpu_atom", NULL
 };
 
 /*
- * Each CPU calls it when the kernel crashes into another one, in NMI but for the one that crashes:
- * it stops the kernel's own driver of Intel PT.
+ * Each CPU calls this function when the kernel crashes into a kdump kernel (in NMI, except on the
+ * CPU that crashes); it stops the in-tree driver of Intel PT.
  */
 #define INTEL_CRASH	"cpu_emergency_stop_pt"
 

@@ -26,10 +26,10 @@ struct cap {
 	u32 mask;
 };
 
-/* What all CPUs can do that were online when the module was loaded. */
+/* What every CPU can do that was online when the module was loaded. */
 static struct pt_leaf common;
 
-/* Of the first of them. */
+/* MSR_PLATFORM_INFO of the first of them that has it. */
 static u64 platform_info;
 
 static u32 pt_caps_value(const struct cap *cap)
@@ -149,7 +149,7 @@ static void pt_caps_read_here(void *data)
 		reading->platform_info = 0;
 }
 
-/* False: one has no trace unit. */
+/* False: a CPU has no trace unit. */
 static bool pt_caps_read_all(void)
 {
 	struct reading reading = {};
@@ -189,7 +189,7 @@ static ssize_t max_nonturbo_ratio_show(struct device *dev, struct device_attribu
 }
 static DEVICE_ATTR_RO(max_nonturbo_ratio);
 
-/* CPUID leaf 15H: TSC per crystal clock, which MTC packets count; 0 when it does not say. */
+/* CPUID leaf 15H: ratio of the TSC to the crystal clock that MTC packets count; 0:0 if unknown. */
 static ssize_t tsc_art_ratio_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	u32 denominator = 0, numerator = 0, crystal, unused;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the trace units can do, all of them: CPUID leaf 14H, as SDM volume 3 "Detection of Intel
- * Processor Trace and Capability Enumeration" has it.  Hybrid processors have types of cores that
- * differ in it.  Read once, on all CPUs that are online; asked in any context.
+ * What all trace units can do: CPUID leaf 14H, see SDM volume 3 "Detection of Intel Processor Trace
+ * and Capability Enumeration". The types of cores of a hybrid processor may differ in it. Read
+ * once, on all CPUs that are online; the functions below may be called in any context.
  */
 #ifndef AUXPMU_PT_CAPS_H
 #define AUXPMU_PT_CAPS_H
@@ -10,7 +10,7 @@
 #include <linux/sysfs.h>
 #include <linux/types.h>
 
-/* Named as in sysfs caps/, and as the kernel's own intel_pt names them. */
+/* Named as in sysfs caps/ of this driver and of the in-tree intel_pt. */
 enum pt_cap {
 	PT_MAX_SUBLEAF,
 	PT_CR3_FILTERING,
@@ -33,31 +33,30 @@ enum pt_cap {
 	PT_NR_CAPS
 };
 
-/* The most address ranges that there are MSRs for. */
+/* The most address ranges for which there are MSRs. */
 #define PT_RANGES_MAX	4
 
 u32 pt_cap(enum pt_cap cap);
 
-/* Of the file in sysfs caps/. */
+/* The name of its file in sysfs caps/. */
 const char *pt_cap_name(enum pt_cap cap);
 
-/* Address ranges that can be used. */
+/* Number of address ranges that can be used. */
 unsigned int pt_nr_ranges(void);
 
-/* Erratum BDM106: tracing without BranchEn is a general protection fault. */
+/* Erratum BDM106: without BranchEn, setting TraceEn is a general protection fault. */
 bool pt_needs_branches(void);
 
 /*
- * Reads CPUID.  0, or -ENODEV with a sentence in the log that says what this processor has not.
- * The bit of the feature is read as well, for the kernel may have been told not to see it.  May
- * sleep.
+ * Read CPUID. 0, or -ENODEV with a sentence in the log that says what this processor lacks. Reads
+ * the feature bit from CPUID, too, since the kernel may have been told to ignore it. May sleep.
  */
 int pt_caps_init(void);
 
-/* Can this CPU, which may have come since, do all that the others can?  Preemption off. */
+/* Can this CPU, which may have come online since, do all that the others can? Preemption off. */
 bool pt_caps_here(void);
 
-/* sysfs: caps/, and the ratios that timing packets are decoded with. */
+/* sysfs: caps/, and the ratios for decoding timing packets. */
 extern const struct attribute_group pt_caps_group;
 extern const struct attribute_group pt_timing_group;
 

@@ -13,18 +13,18 @@
 #include "config.h"
 
 /*
- * TraceEn is no user's choice; the bit stands for "BranchEn is as I say" instead of always set, as
- * in the kernel's own driver.
+ * Users cannot choose TraceEn. As in the in-tree driver, its bit means that the event sets BranchEn
+ * itself; otherwise BranchEn is always set.
  */
 #define PT_PASSTHROUGH	RTIT_CTL_TRACEEN
 
-/* A field: which bits, and what a processor must be able to do before any of them may be set. */
+/* A field: its bits, and the capability without which none of them may be set. */
 struct field {
 	struct device_attribute attr;
 	const char *place;
 	u64 bits;
 	int needs;
-	int encodings;		/* the capability that lists its values; or none */
+	int encodings;		/* the capability that lists its values, or ANY */
 };
 
 #define ANY	(-1)
@@ -68,7 +68,7 @@ static int pt_config_check_field(const struct field *field, u64 config, char *wh
 	if (encoding && field->needs != ANY && !pt_cap(field->needs))
 		return pt_config_refuse(why, "%s has to be 0, because caps/%s is 0 here", name,
 					pt_cap_name(field->needs));
-	/* 0 is what the register holds where a field is not used. */
+	/* A field that is not used is 0. */
 	if (!encoding || field->encodings == ANY ||
 	    (pt_cap(field->encodings) & BIT(encoding)))
 		return 0;
@@ -95,7 +95,7 @@ int pt_config_check(const struct perf_event_attr *attr, char *why)
 					(unsigned long long)(config & ~known));
 	if (auxpmu_more_config(attr))
 		return pt_config_refuse(why, "config1, config2, config3 or config4 is not 0");
-	/* The period that MTC stands for when none is given has to be one that there is. */
+	/* mtc without an mtc_period means period 0, which this processor may not have. */
 	if ((config & RTIT_CTL_MTC_EN) && !(config & RTIT_CTL_MTC_RANGE) &&
 	    !(pt_cap(PT_MTC_PERIODS) & BIT(0)))
 		return pt_config_refuse(why,
@@ -133,7 +133,7 @@ void pt_config_init(void)
 		format_attrs[n] = &fields[n].attr.attr;
 }
 
-/* A field that cannot be set is not shown. */
+/* Hide fields that this processor cannot set. */
 static umode_t pt_config_format_visible(struct kobject *kobj, struct attribute *attr, int n)
 {
 	int needs = container_of(attr, struct field, attr.attr)->needs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * attr.config: the fields of IA32_RTIT_CTL that a user may choose, at the places that register has
- * them (SDM volume 3, "IA32_RTIT_CTL MSR").
+ * attr.config: the fields of IA32_RTIT_CTL that a user may set, in the same bits as in the register
+ * (SDM volume 3, "IA32_RTIT_CTL MSR").
  */
 #ifndef AUXPMU_PT_CONFIG_H
 #define AUXPMU_PT_CONFIG_H
@@ -11,16 +11,16 @@
 
 struct perf_event_attr;
 
-/* Room for a sentence. */
+/* Bytes for the sentence @why. */
 #define PT_CONFIG_WHY	128
 
-/* 0, or -EINVAL when this processor would not take it, and @why says what it would take. */
+/* 0, or -EINVAL if this processor does not accept it; then @why says what it accepts. */
 int pt_config_check(const struct perf_event_attr *attr, char *why);
 
-/* IA32_RTIT_CTL for such an event; TraceEn, ToPA and the address ranges are not in it. */
+/* IA32_RTIT_CTL for such an event, without TraceEn, ToPA and the address ranges. */
 u64 pt_config_ctl(const struct perf_event_attr *attr);
 
-/* sysfs format/, which is empty before pt_config_init(). */
+/* sysfs format/; empty before pt_config_init(). */
 void pt_config_init(void);
 extern const struct attribute_group pt_format_group;
 

@@ -6,7 +6,7 @@
 
 #include "leaf.h"
 
-/* Fields that are numbers; of all others each bit is something that can be done. */
+/* Fields that are numbers; in all others each bit is a capability. */
 static const u32 numbers[PT_NR_SUBLEAVES][PT_NR_REGISTERS] = {
 	[0][PT_EAX] = GENMASK(31, 0),	/* the highest subleaf */
 	[1][PT_EAX] = GENMASK(2, 0),	/* address ranges */

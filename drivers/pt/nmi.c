@@ -2,19 +2,18 @@
 /*
  * The performance interrupt.
  *
- * The handler that comes before the kernel's own (perf_event_nmi_handler) does all that there is to
- * do: it finds the status bit as the unit has set it, switches the unit off, acknowledges, hands
- * over, arms anew.  The kernel's finds nothing of it, and unmasks LVTPC, whoever the interrupt was
- * for; the claim sees to it that it does.  An NMI that is somebody else's costs one RDMSR, for the
- * unit is left on.
+ * Our first handler comes before the kernel's (perf_event_nmi_handler) and does all the work: it
+ * finds the status bit that the unit has set, switches the unit off, acknowledges, hands over and
+ * arms it again. The kernel's handler finds no status bit, and unmasks LVTPC, whoever the interrupt
+ * was for; the claim makes sure that it runs. Somebody else's NMI costs one RDMSR: the unit stays
+ * on.
  *
- * That being so, the unit may interrupt while an NMI is handled: its own, once it is armed anew, or
- * somebody else's.  LVTPC is masked then, so no other NMI comes; and the kernel's handler, which
- * goes on until no status bit is set, acknowledges that one, too, for an event of its own that is
- * not there.  Whoever waits for the next interrupt would wait in vain if the unit has come to the
- * end of its window by then.  So another handler, which comes when LVTPC is unmasked again, asks
- * memory whether the unit has passed its interrupt.  What gets to memory after that interrupts
- * anew at the end of the window.
+ * So the unit may interrupt while an NMI is handled: its own, after it is armed again, or somebody
+ * else's. LVTPC is masked then, so no other NMI comes, and the kernel's handler, which repeats
+ * until no status bit is set, acknowledges our bit as well. If the unit has also reached the end of
+ * its window, no further interrupt would ever come. So our second handler, which runs when LVTPC is
+ * unmasked again, checks in memory whether the unit has passed its interrupt. If it passes later,
+ * it interrupts again at the end of the window.
  */
 #include <linux/compiler.h>
 #include <linux/hardirq.h>
@@ -32,8 +31,8 @@ static int pt_nmi_first_handler(unsigned int type, struct pt_regs *regs)
 	struct pt_unit *pt = this_cpu_ptr(&pt_units);
 
 	/*
-	 * It was being switched off, and what that brought to memory interrupts.  The kernel's
-	 * handler acknowledges that, before anybody has seen it.
+	 * The unit is being disarmed, and the trace that this flushed may have interrupted. Note
+	 * that now: the kernel's handler is about to acknowledge it.
 	 */
 	if (READ_ONCE(pt->unread)) {
 		pt->interrupted |= pt_unit_status();
@@ -41,15 +40,15 @@ static int pt_nmi_first_handler(unsigned int type, struct pt_regs *regs)
 	}
 	if (!pt_unit_may_interrupt(pt) || !pt_unit_status())
 		return NMI_DONE;
-	/* As the kernel's handler does for what it sees. */
+	/* The kernel's handler counts only interrupts that it sees. */
 	auxpmu_count_perf_interrupt();
 	pt_unit_serve(pt);
 	return NMI_HANDLED;
 }
 
 /*
- * That makes two that claim one NMI, so that the kernel takes the next one for another of the same
- * time: where it unmasks LVTPC before it looks at the status, there may be such.
+ * Then two handlers claim one NMI, and the kernel swallows an unknown NMI that follows. There may
+ * be such a one if the kernel's handler unmasks LVTPC before it reads the status.
  */
 static int pt_nmi_second_handler(unsigned int type, struct pt_regs *regs)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The performance interrupt: two NMI handlers, there while the units are claimed.  May sleep. */
+/*
+ * The performance interrupt: two NMI handlers, registered while the units are claimed. May sleep.
+ */
 #ifndef AUXPMU_PT_NMI_H
 #define AUXPMU_PT_NMI_H
 

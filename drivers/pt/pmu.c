@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * auxpmu_pt: Intel Processor Trace, beside the kernel's own driver.
+ * auxpmu_pt: Intel Processor Trace, beside the in-tree driver.
  *
- * What the unit is told: config.c (what to trace), topa.c (where to), unit.c (its registers).  When
- * it interrupts: nmi.c.  All else is the framework's.
+ * config.c: what to trace; topa.c: where to; unit.c: the unit's registers; nmi.c: its interrupts.
+ * The framework does everything else.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,8 +24,8 @@
 #include "vmx.h"
 
 /*
- * With one region in a table the interrupt comes before the region is full, by how much is not
- * told; the kernel's own driver allows for as much.
+ * With one region per table, the interrupt comes before the region is full. The SDM gives no
+ * distance; the in-tree driver allows for as much as this.
  */
 #define EARLY_INTERRUPT	512
 
@@ -61,7 +61,7 @@ static int pt_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 
 static int pt_pmu_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
 {
-	/* One region in a table cannot be followed by another without an interrupt. */
+	/* With one region per table, the next region takes an interrupt. */
 	if (!pt_cap(PT_TOPA_MULTIPLE_ENTRIES) && buffer->overwrite && buffer->chunks.nr > 1) {
 		auxpmu_notice(buffer->pmu,
 			      "AUX buffer refused: to overwrite it has to be one chunk on this processor (caps/topa_multiple_entries is 0), the allocator gave %u; use a smaller buffer",
@@ -77,7 +77,7 @@ static void pt_pmu_buffer_fini(struct auxpmu_buffer *buffer)
 	pt_topa_free(buffer->private);
 }
 
-/* A CPU that came while somebody else was faster is not ours, and one that can do less neither. */
+/* Not ours is a CPU whose unit somebody else took when it came online, or that can do less. */
 static int pt_pmu_add(struct auxpmu_unit *unit)
 {
 	return this_cpu_read(pt_units.claimed) ? 0 : -ENODEV;
@@ -122,7 +122,7 @@ static struct auxpmu_desc desc = {
 	.claim = &claim,
 	.filters_stop = true,
 	.tell_once = true,
-	/* The largest region that a table can name. */
+	/* The largest region of a ToPA entry. */
 	.limits.max_chunk = SZ_128M,
 };
 
@@ -142,7 +142,7 @@ static int __init pt_init(void)
 	if (intel_traces_exclude_each_other())
 		claim.excludes = "intel_bts";
 	desc.nr_addr_filters = pt_nr_ranges();
-	/* Who knows intel_pt expects aux_head to be an offset. */
+	/* Consumers of intel_pt expect aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "intel_pt");
 	pmu = auxpmu_register(&desc);
 	if (IS_ERR(pmu))

@@ -26,7 +26,7 @@ TRACE_EVENT(auxpmu_pt_error,
 		  __entry->output_base, __entry->output_mask)
 );
 
-/* A write that the unit answered with a general protection fault. */
+/* Writing this MSR raised a general protection fault. */
 TRACE_EVENT(auxpmu_pt_fault,
 	TP_PROTO(u32 msr, u64 value),
 	TP_ARGS(msr, value),

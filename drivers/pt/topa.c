@@ -20,7 +20,7 @@
 #define TOPA_SIZE_SHIFT		6
 #define TOPA_ENTRY_SHIFT	12
 
-/* Of a page's 512 entries one is the link to the next table, and one is not the unit's. */
+/* Of a page's 512 entries one links to the next table, and one holds the number of the table. */
 #define TOPA_REGIONS		510u
 #define TOPA_NUMBER		(TOPA_REGIONS + 1)
 
@@ -55,7 +55,7 @@ void pt_topa_free(struct pt_topa *topa)
 	kvfree(topa);
 }
 
-/* Such hardware has one region in a table, of which the END entry has to name the table itself. */
+/* Such hardware takes one region per table, and the END entry has to point to the table itself. */
 static void pt_topa_fill_single_entry(struct pt_topa *topa)
 {
 	topa->tables[0][1] = virt_to_phys(topa->tables[0]) | TOPA_END;
@@ -130,7 +130,7 @@ struct pt_output pt_topa_place(const struct auxpmu_buffer *buffer, u64 position,
 	};
 }
 
-/* Where the region that ends at @position is named; NULL: it has no end. */
+/* The entry of the region that ends at @position; NULL if @position is AUXPMU_NO_LIMIT. */
 static u64 *pt_topa_entry_before(const struct auxpmu_buffer *buffer, u64 position)
 {
 	return position == AUXPMU_NO_LIMIT ? NULL :
@@ -151,7 +151,7 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 	struct pt_topa *topa = buffer->private;
 	u64 *stop;
 
-	/* There, every region both stops and interrupts. */
+	/* With one entry per table, pt_topa_place() has set both marks. */
 	if (topa->single_entry || (topa->to == window->to && topa->irq_at == window->irq))
 		return;
 	topa->to = window->to;
@@ -163,14 +163,14 @@ void pt_topa_mark(const struct auxpmu_buffer *buffer, const struct auxpmu_window
 		pt_topa_move_mark(&topa->irq, pt_topa_entry_before(buffer, window->irq), TOPA_INT);
 }
 
-/* More than a packet may have of zeros: PTW has eight. */
+/* More zeros than a packet may contain: PTW may have eight. */
 #define TELLTALE_WORDS		2
 #define TELLTALE_BYTES		(TELLTALE_WORDS * sizeof(u64))
 
 void pt_topa_watch(const struct auxpmu_buffer *buffer, const struct auxpmu_window *window,
 		   u32 early)
 {
-	/* For a window that has no room for them: it is as good as passed. */
+	/* For a window that is too short: treat it as passed. */
 	static u64 passed[TELLTALE_WORDS] = { 1 };
 	struct pt_topa *topa = buffer->private;
 	u64 at = window->irq - (early ?: TELLTALE_BYTES), run;
@@ -211,7 +211,7 @@ struct pt_reached pt_topa_reached(const struct auxpmu_buffer *buffer, struct pt_
 		reached.lapped = table >= topa->nr_tables - topa->lap;
 		reached.region = table % topa->lap * TOPA_REGIONS + output.index;
 	}
-	/* Behind the last region: the unit is about to follow the link. */
+	/* Behind the last region: the unit is about to follow the link to the next table. */
 	if (reached.region == buffer->regions.nr) {
 		reached.region = 0;
 		reached.lapped = true;

@@ -31,7 +31,7 @@ DEFINE_PER_CPU(struct pt_unit, pt_units);
 #define RANGE_FILTER			1
 #define RANGE_STOP			2
 
-/* IA32_RTIT_STATUS: the rest is read-only. */
+/* The bits of IA32_RTIT_STATUS that software may write. */
 #define STATUS_WRITABLE	(RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BYTECNT)
 
 /* IA32_RTIT_OUTPUT_MASK_PTRS */
@@ -52,7 +52,7 @@ static __always_inline int pt_unit_write_msr(struct pt_unit *pt, u32 msr, u64 va
 	return likely(!wrmsrq_safe(msr, value)) ? 0 : pt_unit_write_failed(pt, msr, value);
 }
 
-/* Writes of MSRs are slow: not what they hold already. */
+/* Writes of MSRs are slow: skip a value that the MSR holds already. */
 static int pt_unit_update_msr(struct pt_unit *pt, u32 msr, u64 *held, u64 value)
 {
 	if (pt->known && *held == value)
@@ -62,8 +62,8 @@ static int pt_unit_update_msr(struct pt_unit *pt, u32 msr, u64 *held, u64 value)
 }
 
 /*
- * To an address that can be written: programs run at canonical ones only, so that nothing is
- * filtered otherwise for it.
+ * Clamp to canonical: writing another address to the MSR is a general protection fault. Code runs
+ * only at canonical addresses, so the filter is the same.
  */
 static u64 pt_unit_canonical(u64 address, bool upwards)
 {
@@ -75,7 +75,7 @@ static u64 pt_unit_canonical(u64 address, bool upwards)
 	return upwards ? -half : half - 1;
 }
 
-/* The event's address filters; where the registers are not known, all of them. */
+/* Set the event's address filters; if the registers' values are not known, write all of them. */
 static noinline int pt_unit_set_ranges(struct pt_unit *pt, const struct auxpmu_event *aux)
 {
 	unsigned int nr = pt->known ? aux->nr_ranges : pt_nr_ranges(), n;
@@ -94,7 +94,7 @@ static noinline int pt_unit_set_ranges(struct pt_unit *pt, const struct auxpmu_e
 	return ret;
 }
 
-/* IA32_RTIT_CTL as event_init() has made it, and the address filters of now. */
+/* IA32_RTIT_CTL from event_init(), with the present address filters. */
 static u64 pt_unit_event_ctl(const struct auxpmu_unit *unit)
 {
 	const struct auxpmu_event *aux = auxpmu_unit_event(unit);
@@ -106,21 +106,21 @@ static u64 pt_unit_event_ctl(const struct auxpmu_unit *unit)
 	return ctl;
 }
 
-/* In the first of the laps, after which an overwriting unit has filled the buffer? */
+/* Does the window of a unit in overwrite mode begin in the first lap? */
 static bool pt_unit_first_lap(const struct auxpmu_unit *unit)
 {
 	return unit->buffer->overwrite &&
 	       auxpmu_buffer_first_lap(unit->buffer, unit->window.from);
 }
 
-/* Where output begins, in tables or registers. */
+/* The output registers for the start of the window. */
 static struct pt_output pt_unit_place(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
 	pt->from = auxpmu_buffer_offset(unit->buffer, unit->window.from);
 	return pt_topa_place(unit->buffer, unit->window.from, &pt->region);
 }
 
-/* The window goes on where the last one ended, inside a region: the registers are right. */
+/* Does the window go on where the last one ended, inside a region? Then the registers are right. */
 static bool pt_unit_goes_on(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
 	if (unit->starting || !pt->known || pt->at.full ||
@@ -132,8 +132,8 @@ static bool pt_unit_goes_on(struct pt_unit *pt, const struct auxpmu_unit *unit)
 }
 
 /*
- * An event is started.  What it traces goes on from what this unit wrote last only if that was for
- * such an event, at the place where this one begins; else decoders need a PSB to find their way in.
+ * An event is started. A decoder can continue from what this unit wrote last only if that was with
+ * the same settings, and ended where this trace begins; otherwise it needs a PSB to synchronize.
  */
 static void pt_unit_configure(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
@@ -162,8 +162,8 @@ static int pt_unit_set_output(struct pt_unit *pt, const struct auxpmu_unit *unit
 }
 
 /*
- * A PacketByteCnt of 0 has the trace begin with a PSB.  Otherwise Stopped is left as it is: if it
- * is set, the filters have stopped this event's trace.
+ * With PacketByteCnt 0 the trace begins with a PSB. If that is not needed, leave Stopped as it is:
+ * if set, a filter has stopped this event's trace.
  */
 static int pt_unit_clear_status(struct pt_unit *pt)
 {
@@ -180,8 +180,8 @@ static int pt_unit_acknowledge(struct pt_unit *pt, u64 bits)
 }
 
 /*
- * With one region in a table, an interrupt is the only sign that the first lap has ended; one from
- * before, which nobody has acknowledged yet, must not be taken for it.
+ * With one region per table, only an interrupt tells that the first lap has ended. Do not take an
+ * older interrupt for it that nobody has acknowledged yet.
  */
 static int pt_unit_discard_interrupt(struct pt_unit *pt, const struct auxpmu_window *window)
 {
@@ -197,7 +197,7 @@ static int pt_unit_switch_on(struct pt_unit *pt)
 	pt->interrupted = false;
 	WRITE_ONCE(pt->latched, false);
 	barrier();
-	/* Off until VMX operation ends, which is a gap: pt_unit_switch_off() finds it so. */
+	/* It stays off until VMX operation ends; pt_unit_switch_off() notices that as a gap. */
 	if (pt_vmx_forbids())
 		return 0;
 	/* From here on an NMI may switch it off. */
@@ -207,7 +207,7 @@ static int pt_unit_switch_on(struct pt_unit *pt)
 	barrier();
 	if (ret)
 		WRITE_ONCE(pt->on, false);
-	else if (READ_ONCE(pt->latched))	/* before the write, and so in vain */
+	else if (READ_ONCE(pt->latched))	/* switched off before the write */
 		ret = pt_unit_write_msr(pt, MSR_IA32_RTIT_CTL, pt->ctl);
 	return ret;
 }
@@ -216,7 +216,7 @@ static void pt_unit_switch_off(struct pt_unit *pt)
 {
 	u64 ctl;
 
-	/* VMXON has done it; in VMX operation that register must not be written. */
+	/* VMXON has switched it off; in VMX operation the register must not be written. */
 	if (pt_vmx_ends_traces && !rdmsrq_safe(MSR_IA32_RTIT_CTL, &ctl) &&
 	    !(ctl & RTIT_CTL_TRACEEN)) {
 		pt->errors.vmx++;
@@ -260,11 +260,13 @@ void pt_unit_disarm(struct auxpmu_unit *unit)
 	barrier();
 	if (!pt->latched)
 		pt_unit_switch_off(pt);
-	/* With TraceEn clear all trace is on its way to memory; now it is there. */
+	/*
+	 * Clearing TraceEn flushes the unit's buffers; the fence makes the trace visible in memory.
+	 */
 	wmb();
 }
 
-/* Off first: then nothing is left that could set the bit again. */
+/* Switch it off first, so that nothing can set the status bit again. */
 void pt_unit_serve(struct pt_unit *pt)
 {
 	pt_unit_switch_off(pt);
@@ -276,20 +278,24 @@ void pt_unit_serve(struct pt_unit *pt)
 
 void pt_unit_vmx_ended(struct auxpmu *pmu)
 {
-	/* As if it had interrupted: what has come is handed over, with PARTIAL, and it goes on. */
+	/*
+	 * Treat it as an interrupt: the trace so far is committed with PARTIAL, and the unit is
+	 * armed again.
+	 */
 	if (this_cpu_read(pt_units.armed))
 		auxpmu_interrupt(pmu);
 }
 
-/* Has the unit interrupted since it was armed, whoever knows of it yet? */
+/* Has the unit interrupted since it was armed, seen by a handler or not? */
 static bool pt_unit_interrupted(const struct pt_unit *pt)
 {
 	return pt->interrupted || pt_unit_status();
 }
 
 /*
- * What the offset does not tell: that output is in another region than it began in, so that it is
- * not where it began; and that the first lap has ended, or, where that interrupts, nearly.
+ * A lower bound of the bytes written, which the offset alone does not give. After the first lap,
+ * the rest of that lap (less rules.early if the interrupt tells). In another region than the first,
+ * 1: it is not where it began.
  */
 static u64 pt_unit_least(const struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
@@ -303,7 +309,7 @@ static u64 pt_unit_least(const struct pt_unit *pt, const struct auxpmu_unit *uni
 	return pt->at.region != pt->region;
 }
 
-/* How far output got since the window began, by the registers, which have been read. */
+/* Bytes written since the window began, by the output registers that were read last. */
 static u64 pt_unit_reached(struct pt_unit *pt, const struct auxpmu_unit *unit)
 {
 	const struct auxpmu_buffer *buffer = unit->buffer;
@@ -332,7 +338,7 @@ static bool pt_unit_judge_status(struct pt_unit *pt)
 {
 	u64 status = pt->status;
 
-	/* Stopped inside a region: that was a filter. */
+	/* A unit that stopped inside a region was stopped by a filter. */
 	if (!pt->at.full)
 		status &= ~(u64)RTIT_STATUS_STOPPED;
 	status &= RTIT_STATUS_ERROR | RTIT_STATUS_STOPPED | RTIT_STATUS_BUFFOVF;
@@ -370,11 +376,11 @@ void pt_unit_shutdown(void)
 		return;
 	pt->claimed = false;
 	wrmsrq_safe(MSR_IA32_RTIT_CTL, 0);
-	/* What it wrote is in memory, for whoever looks at that of a dead kernel. */
+	/* Make its trace visible in memory, for a dump of this kernel. */
 	wmb();
 }
 
-/* Of a CPU that was off when the module was loaded, and is of another type than the others. */
+/* Can this CPU do less than the others? Only one that was offline when the module was loaded. */
 static bool pt_unit_is_lesser(struct pt_unit *pt)
 {
 	bool lesser = !pt_caps_here();
@@ -423,7 +429,7 @@ void pt_unit_release(void)
 	if (!pt->claimed)
 		return;
 	pt->claimed = false;
-	/* No other register can be written while TraceEn is set; in VMX operation it is clear. */
+	/* Other registers can be written only while TraceEn is clear, as it is in VMX operation. */
 	if (!pt_vmx_forbids())
 		pt_unit_write_msr(pt, MSR_IA32_RTIT_CTL, saved->ctl);
 	pt_unit_write_msr(pt, MSR_IA32_RTIT_STATUS, saved->status & STATUS_WRITABLE);

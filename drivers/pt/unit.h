@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The trace unit of one CPU: its MSRs (SDM volume 4, IA32_RTIT_*), and what the framework does with
- * them.  All of it on that CPU with IRQs off, NMI included.
+ * The trace unit of one CPU: its MSRs (SDM volume 4, IA32_RTIT_*), and the backend's operations on
+ * them. All of it on that CPU with IRQs off, NMI included.
  */
 #ifndef AUXPMU_PT_UNIT_H
 #define AUXPMU_PT_UNIT_H
@@ -19,7 +19,7 @@
 #include "caps.h"
 #include "topa.h"
 
-/* Everything a unit has, as somebody else left it. */
+/* All registers of a unit, as somebody else left them. */
 struct pt_registers {
 	u64 ctl;
 	u64 status;
@@ -29,37 +29,37 @@ struct pt_registers {
 	u64 range[PT_RANGES_MAX][2];
 };
 
-/* What went wrong, as far as the unit says so. */
+/* Errors that the unit reported. */
 struct pt_errors {
-	u64 topa;		/* Error: a table that it could not follow */
-	u64 stopped;		/* Stopped: at the end of its window, nobody had come in time */
+	u64 topa;		/* Error: it could not follow a table */
+	u64 stopped;		/* Stopped: it reached the end of its window before it was served */
 	u64 overflow;		/* BuffOvf: trace faster than memory */
-	u64 fault;		/* a register took a value not */
-	u64 vmx;		/* VMXON: it ended a trace, or one could not begin */
+	u64 fault;		/* a register refused a value */
+	u64 vmx;		/* VMXON ended a trace, or VMX operation kept one from beginning */
 };
 
 /**
- * struct pt_unit - one CPU's
- * @session: the framework's side
+ * struct pt_unit - the trace unit of one CPU
+ * @unit: the framework's side
  * @claimed: it is ours
- * @lesser: it cannot do what all others can, which was told
- * @armed: the framework has armed it, or tried to, and not disarmed it
+ * @lesser: it cannot do what all others can, and the log says so
+ * @armed: the framework has armed it, or tried to, and not disarmed it since
  * @on: it may be writing
- * @latched: it was switched off by one of the NMI handlers
- * @interrupted: since it was armed, and one of them has seen it
- * @unread: it was switched off, and where it got to is not read yet
- * @ended: it was found to be off, by VMXON, when it was to be switched off
- * @known: the registers hold what the members below say
- * @cut: trace is missing: what follows begins with a PSB
+ * @latched: an NMI handler has switched it off
+ * @interrupted: it has interrupted since it was armed, and an NMI handler has seen that
+ * @unread: it was switched off, and its position is not read yet
+ * @ended: VMXON had switched it off already when it was to be switched off
+ * @known: the registers hold the values in the members below
+ * @cut: trace is missing: the next trace has to begin with a PSB
  * @ctl: IA32_RTIT_CTL of the event, without TraceEn
  * @status: IA32_RTIT_STATUS when it was last switched off
- * @output_base, @output_mask: where it was then
+ * @output_base, @output_mask: its output registers then
  * @range: the address ranges
- * @from: offset in the buffer of what the window began with
- * @region: the region that lies in
- * @at: where in the buffer output was when the registers were last read
+ * @from: offset in the buffer at which the window began
+ * @region: the region that holds @from
+ * @at: where output was when the registers were last read
  * @errors: counted since the module was loaded
- * @saved: what the registers were before they were claimed
+ * @saved: the registers before they were claimed
  */
 struct pt_unit {
 	struct auxpmu_unit *unit;
@@ -110,18 +110,18 @@ static inline bool pt_unit_status(void)
 }
 
 /*
- * In NMI, of a unit that has interrupted: switches it off, so that whoever disarms it finds it so,
- * acknowledges, hands over, and has it armed anew.
+ * Serve a unit that has interrupted, in NMI: switch it off (disarm then finds it latched),
+ * acknowledge, and have the framework hand over and arm it again.
  */
 void pt_unit_serve(struct pt_unit *pt);
 
-/* VMX operation has ended on this CPU, during which no unit may be on.  IRQs off. */
+/* VMX operation, in which the unit could not be on, has ended on this CPU. IRQs off. */
 void pt_unit_vmx_ended(struct auxpmu *pmu);
 
 /*
- * The claim: saves the registers, which takes that the unit traces for nobody; puts them back, with
- * TraceEn clear; switches it off for good.  A unit that can do less than the others is not taken:
- * its CPU is not traced.
+ * The claim: acquire saves the registers, if the unit traces for nobody; release restores them,
+ * TraceEn being clear; shutdown switches the unit off for good. A unit that can do less than the
+ * others is left alone: its CPU is not traced.
  */
 int pt_unit_acquire(const char **why);
 void pt_unit_release(void);

@@ -22,7 +22,7 @@ bool pt_vmx_ends_traces;
 static struct auxpmu *watched;
 static void (*watcher)(struct auxpmu *pmu);
 
-/* Of the CPU it is called on: before VMXON with 1, after VMXOFF with 0. */
+/* The probed function is called on its CPU: before VMXON with 1, after VMXOFF with 0. */
 static int pt_vmx_changes(struct kprobe *self, struct pt_regs *regs)
 {
 	unsigned long flags;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * AUX buffers: what the core's setup_aux() gave, described once for every backend.
+ * AUX buffers: describes, for every backend, the pages that the core hands to setup_aux().
  *
  * A buffer lives from the first mmap of the AUX area to the last munmap, which may come long after
- * the event is gone, so it holds its own references on the modules. Called by the core in process
- * context; only auxpmu_buffer_find(), auxpmu_buffer_rules() and auxpmu_buffer_free() are for any.
+ * the event is gone, so it holds its own references on the modules. The core calls this in process
+ * context; only auxpmu_buffer_find(), auxpmu_buffer_rules() and auxpmu_buffer_free() may be called
+ * in any context.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -28,7 +29,7 @@
 #include "inject/fault.h"
 #include "internal.h"
 
-/* Every live buffer of every PMU, by the ring it hangs on. */
+/* Every live buffer of every PMU, by the address of its ring. */
 static DEFINE_HASHTABLE(buffers, 8);
 static DEFINE_SPINLOCK(buffers_lock);
 static u64 buffers_made;
@@ -71,7 +72,7 @@ static void buffer_make_rules(const struct auxpmu_buffer *buffer, const struct a
 			      struct auxpmu_window_rules *rules)
 {
 	*rules = needs->rules;
-	/* One that overwrites neither stops nor waits for anybody. */
+	/* In overwrite mode a unit need not stop or interrupt at region ends. */
 	if (needs->regions && !buffer->overwrite)
 		rules->granule = buffer_granule(buffer);
 	if (buffer->pmu->ops->suit)
@@ -83,7 +84,7 @@ bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_eve
 {
 	const struct auxpmu_needs *needs = &aux->pub.needs;
 
-	/* All was checked when it was made. */
+	/* buffer_make() has checked this event's rules. */
 	if (aux->serial == buffer->serial) {
 		*rules = buffer->rules;
 		return true;
@@ -103,14 +104,14 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
 
-/* What the chunks of a buffer are asked of, the largest order the unit takes, the fault "mixed". */
+/* For the functions that find chunks: pages, the largest order to use, and the fault "mixed". */
 struct layout {
 	void **pages;
 	unsigned int cap;
 	bool mixed;
 };
 
-/* rb_alloc_aux() notes the order of a large chunk on its first page. */
+/* rb_alloc_aux() stores the order of a large chunk in its first page. */
 static unsigned int buffer_allocated_order(const struct layout *layout, u32 page)
 {
 	struct page *p = virt_to_page(layout->pages[page]);
@@ -118,7 +119,7 @@ static unsigned int buffer_allocated_order(const struct layout *layout, u32 page
 	return PagePrivate(p) ? page_private(p) : 0;
 }
 
-/* Pages in front of @page in a chunk of @order: its frame number tells where that begins. */
+/* Pages in front of @page in a chunk of @order, which is aligned to its size. */
 static u32 buffer_before_in_chunk(const struct layout *layout, u32 page, unsigned int order)
 {
 	return page_to_pfn(virt_to_page(layout->pages[page])) & ((1u << order) - 1);
@@ -133,7 +134,10 @@ static bool buffer_in_chunk(const struct layout *layout, u32 page, unsigned int 
 	       layout->pages[page - before] + ((size_t)before << PAGE_SHIFT) == layout->pages[page];
 }
 
-/* The order of the piece at @page, if a chunk is a half, a quarter, and so on to single pages. */
+/*
+ * The order of the piece at @page if each chunk counts as a half, a quarter, and so on to single
+ * pages.
+ */
 static unsigned int buffer_mixed_order(const struct layout *layout, u32 page)
 {
 	unsigned int order;
@@ -148,7 +152,7 @@ static unsigned int buffer_mixed_order(const struct layout *layout, u32 page)
 	return 0;
 }
 
-/* The order of the piece that begins at @page, when chunks above the cap count as several. */
+/* The order of the piece that begins at @page; chunks above the cap count as several. */
 static unsigned int buffer_piece_order(const void *ctx, u32 page)
 {
 	const struct layout *layout = ctx;
@@ -169,7 +173,7 @@ static unsigned int buffer_largest_order(const struct auxpmu_buffer *buffer, enu
 	return auxpmu_largest_order(buffer->pmu);
 }
 
-/* Map @nr_pages pages, of which @order says how they lie together. */
+/* Make the map of @nr_pages pages; @order says which of them lie together. */
 static int buffer_map_pages(struct auxpmu_chunks *chunks, u32 nr_pages, auxpmu_order_fn order,
 			    const void *ctx)
 {
@@ -233,7 +237,7 @@ static int buffer_map_memory(struct auxpmu_buffer *buffer)
 	return buffer->base ? 0 : -ENOMEM;
 }
 
-/* Is the buffer one the hardware can use at all? */
+/* Can the hardware use such a buffer at all? */
 static int buffer_check_limits(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer)
 {
 	const struct auxpmu_limits *limits = &pmu->desc->limits;
@@ -265,7 +269,9 @@ static u64 buffer_chunk_wanted(const struct auxpmu_buffer *buffer, const struct 
 	return chunk;
 }
 
-/* Are the pages what @needs demands?  If not, say what was wanted, what was had, and what helps. */
+/*
+ * Do the pages meet @needs? If not, log what was needed, what the allocator gave, and what helps.
+ */
 static int buffer_check_pages(const struct auxpmu *pmu, const struct auxpmu_buffer *buffer,
 			      const struct auxpmu_needs *needs)
 {
@@ -308,7 +314,7 @@ static void buffer_undo(struct auxpmu_buffer *buffer)
 	buffer_free_maps(buffer);
 }
 
-/* For who asks later, and may not walk so many chunks under a lock. */
+/* For auxpmu_buffers_show(), which should not walk so many chunks under a spinlock. */
 static void buffer_count_orders(struct core_buffer *buffer)
 {
 	u32 n;
@@ -351,7 +357,7 @@ static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int
 	return ret;
 }
 
-/* Who looked it up may look at its chunks, in suit(). */
+/* Readers that have looked the buffer up may still use its chunks, in suit(). */
 static void buffer_free_rcu(struct rcu_head *rcu)
 {
 	struct core_buffer *buffer = container_of(rcu, struct core_buffer, rcu);
@@ -375,8 +381,8 @@ static void buffer_release(struct core_buffer *buffer)
 	call_rcu(&buffer->rcu, buffer_free_rcu);
 
 	/*
-	 * From here on the PMU and the modules may go; whoever unregisters waits until nobody is
-	 * left in this function.
+	 * From here on the PMU and the modules may go. Unregistering waits until no task is left in
+	 * this function.
 	 */
 	auxpmu_claim_put(pmu);
 	auxpmu_put(pmu);
@@ -388,7 +394,9 @@ static void buffer_release_work(struct work_struct *work)
 {
 	struct core_buffer *buffer = container_of(work, struct core_buffer, release);
 
-	/* With PREEMPT_RT it may not have returned yet, and the core still looks at it then. */
+	/*
+	 * With PREEMPT_RT buffer_leave() may not have returned yet, and irq_work still uses @leave.
+	 */
 	irq_work_sync(&buffer->leave);
 	buffer_release(buffer);
 }
@@ -408,7 +416,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 		auxpmu_notice(pmu, "AUX buffer refused: the event writes into another event's ring; map the area by that event");
 		return NULL;
 	}
-	/* The event that is being mapped holds the PMU, unless that is being taken away from it. */
+	/* The event that is being mapped holds the PMU, unless the PMU is being revoked. */
 	if (!auxpmu_get(pmu))
 		return NULL;
 	buffer = core_fault(pmu, CORE_FAULT_SETUP) ?
@@ -428,7 +436,9 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	}
 	buffer->serial = core_event(auxpmu_event(event))->serial;
 
-	/* The event that is being mapped pins all three; from now on the buffer does, too. */
+	/*
+	 * The event that is being mapped keeps claim and modules; from now on the buffer does, too.
+	 */
 	auxpmu_claim_keep(pmu);
 	__module_get(THIS_MODULE);
 	__module_get(pmu->owner);
@@ -445,10 +455,10 @@ put:
 }
 
 /*
- * The last munmap frees a buffer, and the core has stopped who writes into it by then.  It does not
- * find inherited events whose parent was redirected meanwhile (perf_mmap_close() compares rings of
- * parents, 6.1 to 7.3): they drop the last reference when their transaction ends, in an interrupt
- * or NMI.
+ * Usually the last munmap frees a buffer, after the core has stopped the events that write into it.
+ * But perf_mmap_close() (6.1 to 7.3) compares the rings of parents, and so misses inherited events
+ * whose parent was redirected meanwhile: these drop the last reference when their transaction ends,
+ * in an interrupt or NMI.
  */
 void auxpmu_buffer_free(void *aux)
 {
@@ -458,7 +468,7 @@ void auxpmu_buffer_free(void *aux)
 		buffer_release(buffer);
 		return;
 	}
-	/* Nobody finds it any more; and the core frees pages and array when this returns. */
+	/* From here on no lookup finds it. The core frees pages and array when this returns. */
 	WRITE_ONCE(buffer->rb, NULL);
 	buffer->pub.pages = NULL;
 	irq_work_queue(&buffer->leave);

@@ -15,16 +15,17 @@ void auxpmu_buffer_free(void *aux);
  * auxpmu_buffer_find() - the buffer that the core will hand out for @event, if it is one of ours
  * @event: the event
  *
- * Found by the identity of the ring the event writes to (its parent's, for an inherited child), so
- * that it can be asked before perf_aux_output_begin(): once that is called for a ring that another
- * PMU has a transaction on, the core warns.
+ * Looks it up by the address of the ring that the event writes to (its parent's, for an inherited
+ * child), so that a caller can decide before perf_aux_output_begin(): the core warns when that is
+ * called for a ring on which another PMU has a transaction.
  *
- * Any context, NMI included, under rcu_read_lock().  Whose it is, is for the caller to compare.
+ * Any context, NMI included, under rcu_read_lock() or with IRQs off. The caller has to compare the
+ * PMU.
  */
 struct core_buffer *auxpmu_buffer_find(const struct perf_event *event);
 
 /*
- * The rules of @event's windows in @buffer; false when the buffer does not suit the event. Any
+ * The rules of windows in @buffer for event @aux; false if they do not suit each other. Any
  * context.
  */
 bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_event *aux,

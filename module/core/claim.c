@@ -2,15 +2,15 @@
 /*
  * The claim: see claim.h.
  *
- * The kernel's own PMU of the units is held by a counter on every CPU that is never switched on:
- * its events are exclusive, so that nobody can open another, and while there are any the kernel's
- * handler of performance interrupts works (on x86 x86_add_exclusive() counts them).  Where the
- * kernel has no such PMU, a counter of cycles that is never switched on keeps that handler at work;
- * or one of the PMU whose units the processor does not have beside ours, so that the kernel, which
- * takes us for that, gives neither those to anybody nor what both exclude.
+ * On every CPU an event that is never switched on holds the in-tree PMU of the units: its events
+ * are exclusive, so that nobody can open another, and while there are any the kernel's handler of
+ * performance interrupts is at work (on x86, x86_add_exclusive() counts them). If there is no such
+ * in-tree PMU, one event on one CPU, never switched on either, keeps that handler at work: of the
+ * PMU that our units exclude, so that the kernel refuses both its units and what those exclude, or
+ * else a counter of cycles.
  *
- * Counters on a CPU are for the privileged, and events of ours are not only: so a worker makes
- * them, never the task that opens the event.
+ * Events on a CPU need privileges that the task that opens our event may lack: so a worker makes
+ * them.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -38,21 +38,22 @@
 
 /**
  * struct claim - of one PMU
- * @pmu: whose
- * @ops: what its backend does
- * @users: events and buffers that need it; 0 to 1 under @lock only
- * @lock: inside cpus_read_lock(): what follows
- * @claimed: all units of CPUs that are online are ours, or somebody was faster on a CPU that came
- * @acquired: those that are
- * @holds: the kernel's own PMU is held by one on each CPU
- * @keeper: or its interrupt handler, and what ours exclude, by this one
- * @intree: the type of the kernel's own PMU, AUXPMU_NO_INTREE if there is none
+ * @pmu: the PMU
+ * @ops: the backend's operations
+ * @users: events and buffers that need it; goes from 0 to 1 under @lock only
+ * @lock: guards what follows; taken inside cpus_read_lock()
+ * @claimed: the units of all online CPUs are ours, except where somebody else was faster on a CPU
+ *	that came up
+ * @acquired: CPUs whose units are ours
+ * @holds: one event on each CPU, which holds the in-tree PMU
+ * @keeper: without an in-tree PMU: one event that keeps its interrupt handler at work
+ * @intree: the type of the in-tree PMU, AUXPMU_NO_INTREE if there is none
  * @reason: why the last attempt failed
- * @release: gives them back
- * @claims: times that they were claimed; under @lock
- * @hotplug: tells of CPUs that come and go
- * @reboots, @panics: tell that the kernel is going away
- * @crashes: and that it crashes into another one; not registered where that cannot be told
+ * @release: releases the units, delayed
+ * @claims: how often they were claimed
+ * @hotplug: notices CPUs that come and go
+ * @reboots, @panics: notice that the kernel is going away
+ * @crashes: notices that it crashes into a kdump kernel; without a pre_handler if not registered
  */
 struct claim {
 	struct auxpmu *pmu;
@@ -80,7 +81,7 @@ MODULE_PARM_DESC(release_delay, "milliseconds from the last event to when its tr
 static struct workqueue_struct *workers;
 static int hotplug;
 
-/* Of the claims whose units exclude each other, the one that has its own. */
+/* Of the claims whose units exclude each other, the one that has its units. */
 static DEFINE_MUTEX(exclusion);
 static const struct claim *exclusive;
 
@@ -96,9 +97,8 @@ static const struct claim *exclusive;
 /* --- counters that never count ------------------------------------------------------------- */
 
 /*
- * The type of a PMU that is the kernel's own, built in or a module's: none that takes AUX buffers
- * of ours.  AUXPMU_NO_INTREE if there is none of that name.  Where it goes meanwhile the counter
- * that is to hold it is refused.
+ * The type of the PMU of that name if it is not one of ours; else AUXPMU_NO_INTREE. If it goes away
+ * meanwhile, the kernel refuses the event that is to hold it.
  */
 static u32 claim_own_type(const struct claim *claim, const char *name)
 {
@@ -118,8 +118,8 @@ static struct perf_event *claim_idle_counter(int cpu, u32 type, u64 config)
 		.size = sizeof(attr),
 		.disabled = 1,
 		/*
-		 * From 7.0 on a counter that counts guests, too, and a guest with a PMU of the
-		 * processor's own (mediated) exclude each other.
+		 * From 7.0 on a counter that also counts guests and a guest with a mediated PMU
+		 * exclude each other.
 		 */
 		.exclude_guest = type == PERF_TYPE_HARDWARE,
 	};
@@ -168,8 +168,8 @@ static int claim_keep(struct claim *claim)
 }
 
 /*
- * The kernel's count does not tell two of ours apart.  Whoever is the exclusive one cannot go as
- * long as the lock is held.
+ * The kernel's count does not tell two of our claims apart. The exclusive one cannot go while the
+ * lock is held.
  */
 static int claim_exclude_others(struct claim *claim)
 {
@@ -227,7 +227,7 @@ static void claim_release_here(void *data)
 	claim->ops->release();
 }
 
-/* A CPU that was to go, and stays, for a callback after ours refused: its event is still there. */
+/* A CPU was to go offline, but stays, since a later callback refused: its event is still there. */
 static void claim_stay_here(void *data)
 {
 	struct claim *claim = data;
@@ -265,7 +265,7 @@ static int claim_cpu(struct claim *claim, int cpu)
 	return 0;
 }
 
-/* Where the unit was not acquired only the counter that holds the PMU is to be undone. */
+/* A CPU whose unit was not acquired may still have an event that holds the PMU. */
 static void claim_unclaim_cpu(struct claim *claim, int cpu)
 {
 	if (cpumask_test_and_clear_cpu(cpu, claim->acquired))
@@ -296,7 +296,7 @@ static void claim_release_all(struct claim *claim)
 	claim_admit_others(claim);
 }
 
-/* What keeps everybody else away, as far as that is not for each CPU. */
+/* Keep everybody else away, as far as that is not done for each CPU. */
 static int claim_begin(struct claim *claim)
 {
 	int ret = claim_exclude_others(claim);
@@ -411,7 +411,7 @@ void auxpmu_claim_put(struct auxpmu *pmu)
 
 /* --- CPUs that come and go --------------------------------------------------------------- */
 
-/* Somebody else may have been faster: then this CPU is not traced, but it runs. */
+/* Somebody else may have taken this CPU's unit first: then it is not traced, but it comes up. */
 static int claim_cpu_comes(unsigned int cpu, struct hlist_node *node)
 {
 	struct claim *claim = hlist_entry(node, struct claim, hotplug);
@@ -451,8 +451,8 @@ static int claim_panics(struct notifier_block *self, unsigned long action, void 
 }
 
 /*
- * A kernel that crashes into another one by kdump calls no notifier, but there the kernel's own
- * drivers are called by name.
+ * When a kernel crashes into a kdump kernel, it calls no notifiers, but it calls in-tree drivers by
+ * name.
  */
 static int claim_crashes(struct kprobe *self, struct pt_regs *regs)
 {
@@ -582,7 +582,10 @@ void auxpmu_claim_free(struct auxpmu *pmu)
 void auxpmu_claims_init(void)
 {
 	workers = alloc_workqueue("auxpmu_claim", WQ_UNBOUND, 0);
-	/* Above the core's own state, so that its events are there while these functions run. */
+	/*
+	 * Above perf core's own state (later up, earlier down): its events work during these
+	 * callbacks.
+	 */
 	hotplug = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/auxpmu:online",
 					  claim_cpu_comes, claim_cpu_goes);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the framework has to say of a backend: see complaint.h.
+ * Complaints about a backend: see complaint.h.
  *
- * Each CPU keeps the last complaint of each kind, and an irq_work that prints them. Called from any
- * context; never sleeps, allocates or takes a lock there.
+ * Each CPU keeps the last complaint of each kind, and an irq_work that prints them.
+ * auxpmu_complain() is called in any context; it never sleeps, allocates or takes a lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,7 +15,7 @@
 
 #include "core/complaint.h"
 
-/* What was seen, with the two numbers of the complaint, and what the contract says of it. */
+/* What was seen, with the two numbers of the complaint, and what the contract says. */
 static const struct {
 	const char *seen;
 	const char *contract;
@@ -84,7 +84,7 @@ struct auxpmu_complaints {
 	int cpu;
 	struct irq_work tell;
 	struct ratelimit_state limit;
-	unsigned long pending;		/* kinds to be told */
+	unsigned long pending;		/* kinds to be logged */
 	struct {
 		const char *op;
 		u64 a;
@@ -119,7 +119,7 @@ void auxpmu_complain(struct auxpmu *pmu, enum auxpmu_complaint what, const char 
 
 	if (what != AUXPMU_ARM_FAILED)
 		this_cpu_inc(pmu->units->stats.contract_violations);
-	/* An NMI in between may mix two complaints of a kind: both are counted. */
+	/* An NMI in between may mix two complaints of one kind; both are counted. */
 	WRITE_ONCE(here->last[what].op, op);
 	WRITE_ONCE(here->last[what].a, a);
 	WRITE_ONCE(here->last[what].b, b);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Statistics in debugfs: one folder per PMU; file formats in uapi/auxpmu.h. Only reads what the
- * sessions count.
+ * Statistics in debugfs: one folder per PMU; uapi/linux/auxpmu.h describes the files. Only reads
+ * what the sessions count.
  */
 #include <linux/debugfs.h>
 #include <linux/percpu.h>

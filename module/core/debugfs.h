@@ -5,7 +5,7 @@
 
 struct auxpmu;
 
-/* debugfs is an aid: that it is missing or full is never an error. */
+/* debugfs is only an aid: a failure to create files is never an error. */
 void auxpmu_debugfs_init(void);
 void auxpmu_debugfs_exit(void);
 void auxpmu_debugfs_add(struct auxpmu *pmu);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Draining: the unit is disarmed, and what it wrote becomes a part of the transaction.
+ * Draining: the unit is disarmed, and what it wrote becomes part of the transaction.
  *
- * Trace that is where it belongs is only counted; that of a unit with memory of its own is copied.
- * Whatever the unit says of itself is held against its window: nothing that is not its own gets to
- * the consumer, and what does not is counted as lost. Called by the owner of the session, IRQs off
- * on the unit's CPU, NMI included. Never sleeps, allocates or takes a lock.
+ * Trace that lies in the buffer is only counted; the trace of a unit with memory of its own is
+ * copied. Whatever the backend reports is checked against the window: the consumer never gets bytes
+ * that the unit did not write, and bytes that the consumer does not get are counted as lost. Called
+ * by the owner of the session, IRQs off on the unit's CPU, NMI included. Never sleeps, allocates or
+ * takes a lock.
  */
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -17,15 +18,15 @@
 #include "core/trace.h"
 #include "core/transaction.h"
 
-/* Zero-copy: the trace is where it belongs. */
+/* Zero-copy: the trace is in the buffer already. */
 static void drain_window(struct core_unit *unit, u64 bytes)
 {
 	const struct auxpmu_window *window = &unit->pub.window;
 	u64 most = window->to - window->from + unit->pub.rules.spare;
 
 	/*
-	 * The bytes may be the consumer's already: what lies behind the window is not handed over,
-	 * and the flag says so.
+	 * The space behind the window may be the consumer's: do not commit what the unit wrote
+	 * there; PARTIAL says that trace is missing.
 	 */
 	if (window->to != AUXPMU_NO_LIMIT && bytes > most) {
 		unit->stats.overruns++;
@@ -41,8 +42,8 @@ static void drain_window(struct core_unit *unit, u64 bytes)
 }
 
 /*
- * A unit that interrupts early leaves the end of its window empty: the next one begins behind that,
- * where there may be no room yet.
+ * A unit that interrupts early leaves the end of its window empty. The next window begins behind
+ * that, where there may be no room yet, so pad now.
  */
 static void drain_fill_up(struct core_unit *unit)
 {
@@ -70,7 +71,7 @@ static void drain_copy_in(struct auxpmu_buffer *buffer, u64 position, const void
 	}
 }
 
-/* What a COPY unit holds: two pieces, of which both may be empty. */
+/* A COPY unit holds its trace in two pieces; either may be empty. */
 #define SPANS	2
 
 static u64 drain_length_of(const struct auxpmu_span *spans)
@@ -80,8 +81,8 @@ static u64 drain_length_of(const struct auxpmu_span *spans)
 }
 
 /*
- * Where the unit holds the @bytes of its position. Never more than those: what lies behind them is
- * another's. Returns how many there are; where the backend has named less, the rest is lost.
+ * Ask where the unit holds the @bytes of its position, and cut the answer to @bytes: what lies
+ * behind is somebody else's trace. Returns the bytes named; if they are fewer, the rest is lost.
  */
 static u64 drain_find_spans(struct core_unit *unit, struct auxpmu_span *spans, u64 bytes)
 {
@@ -105,7 +106,7 @@ static u64 drain_find_spans(struct core_unit *unit, struct auxpmu_span *spans, u
 	return named;
 }
 
-/* Spans of the unit's memory, without their first @drop bytes, to @position. */
+/* Copy the spans, without their first @drop bytes, to @position. */
 static void drain_copy_spans(struct core_unit *unit, const struct auxpmu_span *spans, u64 position,
 			     u64 drop)
 {
@@ -121,7 +122,9 @@ static void drain_copy_spans(struct core_unit *unit, const struct auxpmu_span *s
 	}
 }
 
-/* A flight recorder takes all; what would be overwritten at once is not copied first. */
+/*
+ * In overwrite mode there is room for all; bytes that would be overwritten at once are not copied.
+ */
 static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_span *spans, u64 bytes)
 {
 	u64 size = unit->pub.buffer->size;
@@ -134,9 +137,9 @@ static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_spa
 }
 
 /*
- * The trace is in the unit's own memory, of which there may be more than room.  The unit does not
- * know of windows, so the consumer is given a chance to have read on; if that is not enough, the
- * newest is kept, since that is what led to where the traced program now is.
+ * The trace is in the unit's own memory, and there may be more of it than room, since the unit does
+ * not know of windows. So renew the transaction: the consumer may have read on. If that is not
+ * enough, drop the oldest bytes: the newest show what led to where the traced program is now.
  */
 static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes)
 {
@@ -179,7 +182,7 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes)
 	return AUXPMU_OK;
 }
 
-/* A backend has taken a difference the wrong way round: no counter may learn of that. */
+/* The backend has taken a difference the wrong way round: keep such numbers out of the counters. */
 static noinline void drain_bad_position(struct core_unit *unit, struct auxpmu_position *position)
 {
 	auxpmu_complain(unit->pub.pmu, AUXPMU_BAD_POSITION, "position", position->bytes,

@@ -7,11 +7,11 @@
 #include "internal.h"
 
 /**
- * auxpmu_drain() - take what the unit wrote into the open transaction
- * @unit: disarmed; its session is owned by the caller
+ * auxpmu_drain() - add what the unit wrote to the open transaction
+ * @unit: disarmed; the caller owns its session
  *
- * Return: AUXPMU_USED_UP when the window's interrupt is due; AUXPMU_OK; for units that copy also
- * what auxpmu_transaction_renew() returns.
+ * Return: AUXPMU_OK; AUXPMU_USED_UP if the window's interrupt is due; for units that copy also the
+ * results of auxpmu_transaction_renew().
  */
 enum auxpmu_result auxpmu_drain(struct core_unit *unit);
 

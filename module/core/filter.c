@@ -3,9 +3,9 @@
  * Address filters: checks what the core parsed, and turns it into ranges of addresses that a
  * backend puts into registers.
  *
- * The core neither limits how many filters there are (it then writes beyond
- * event->addr_filter_ranges) nor says at the check whose they are: so there is one check for each
- * number of filters that hardware may have.
+ * The core does not limit the number of filters (and writes beyond event->addr_filter_ranges if
+ * there are too many), and the validate callback is not told the event. So there is one callback
+ * for each number of filters that hardware may have.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -19,7 +19,7 @@ static int filter_check_place(const struct perf_addr_filter *filter)
 {
 	unsigned long end;
 
-	/* start and stop at one address: no hardware has that without a range */
+	/* No size: start or stop at a single address, which the framework does not support. */
 	if (!filter->size)
 		return -EOPNOTSUPP;
 	if (check_add_overflow(filter->offset, filter->size - 1, &end))
@@ -102,7 +102,7 @@ void auxpmu_filter_sync(struct perf_event *event)
 		range->stop = filter->action == PERF_ADDR_FILTER_ACTION_STOP;
 		range->first = placed[nr].start;
 		range->last = placed[nr].start + placed[nr].size - 1;
-		/* A file that is not mapped (yet): its range is nowhere. */
+		/* A file that is not mapped (yet): the range is empty. */
 		if (filter->path.dentry && !placed[nr].start) {
 			range->first = 1;
 			range->last = 0;

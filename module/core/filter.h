@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Address filters: from the perf core to what a backend puts into registers. */
+/* Address filters: from the perf core to the ranges that a backend puts into registers. */
 #ifndef AUXPMU_FILTER_H
 #define AUXPMU_FILTER_H
 
@@ -8,7 +8,9 @@
 /* pmu::addr_filters_validate for hardware with that many filters, 1 to AUXPMU_FILTERS_MAX. */
 int (*auxpmu_filter_validate(unsigned int nr, bool stop))(struct list_head *filters);
 
-/* pmu::addr_filters_sync: where the event's filters now lie.  IRQs off, under the core's lock. */
+/*
+ * pmu::addr_filters_sync: note where the event's filters now lie. IRQs off, under the core's lock.
+ */
 void auxpmu_filter_sync(struct perf_event *event);
 
 #endif /* AUXPMU_FILTER_H */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The other PMUs of the machine, as the bus of their sysfs devices shows them: the core keeps its
- * list to itself.
+ * Foreign PMUs, found on the bus of their sysfs devices: the core does not export its list.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,7 +15,7 @@
 #include "core/foreign.h"
 #include "internal.h"
 
-/* Can the PMU of @dev be handed AUX buffers of ours?  Not the one that is held, of type *@held. */
+/* Can the core hand our AUX buffers to the PMU of @dev? Not if a claim holds it: type *@held. */
 static int foreign_is_one(struct device *dev, void *held)
 {
 	struct auxpmu_peek peek;
@@ -44,7 +43,7 @@ int auxpmu_foreign_permit(struct perf_event *event)
 	return -EACCES;
 }
 
-/* The set of /sys/devices, where PMUs live; it is there as long as the kernel. */
+/* The kset of /sys/devices, where PMUs live; it is never freed. */
 static struct kset *devices;
 
 void auxpmu_foreign_note_devices(const struct auxpmu *pmu)
@@ -54,8 +53,9 @@ void auxpmu_foreign_note_devices(const struct auxpmu *pmu)
 }
 
 /*
- * Beside PMUs there are all devices that have no parent and a few folders that are no devices.  A
- * device deeper down would not collide; refusing its name, too, is no loss.
+ * /sys/devices also holds all other devices without a parent, and a few folders that are not
+ * devices. The kset lists devices deeper down, too, which would not collide; refusing their names
+ * does no harm.
  */
 bool auxpmu_name_taken(const char *name)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CPUs that go and come back, see hotplug.h.  Each is counted before it is brought up, when nothing
- * runs on it yet; a unit that has seen another count has been off since.
+ * CPUs that go offline and come back, see hotplug.h. A counter per CPU is incremented before the
+ * CPU is brought up, when nothing runs on it yet; a unit that has noted another value was off
+ * since.
  */
 #include <linux/compiler.h>
 #include <linux/cpuhotplug.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* CPUs that go and come back: registers of their trace units need not survive it. */
+/* CPUs that go offline and come back: registers of their trace units may lose their contents. */
 #ifndef AUXPMU_HOTPLUG_H
 #define AUXPMU_HOTPLUG_H
 
@@ -9,12 +9,12 @@ struct core_unit;
 int auxpmu_hotplug_init(void);
 void auxpmu_hotplug_exit(void);
 
-/* The unit is new, and so is all that its backend believes. */
+/* The unit is new: its backend remembers nothing of it yet. */
 void auxpmu_hotplug_note(struct core_unit *unit);
 
 /*
- * Before the first event after its CPU came back: have the backend believe nothing of what it knows
- * of the unit.  On its CPU, IRQs off, disarmed.
+ * Before an event is added: if the CPU was offline since the last one, call the backend's
+ * invalidate(). On its CPU, IRQs off, disarmed.
  */
 void auxpmu_hotplug_look(struct core_unit *unit);
 

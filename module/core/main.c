@@ -16,8 +16,8 @@
 #include "software.h"
 
 /*
- * modprobe loads auxpmu_synth behind this module, for the softdep below; that asks whether it is
- * wanted.
+ * The softdep below makes modprobe load auxpmu_synth after this module; its init asks
+ * auxpmu_synth_wanted().
  */
 static bool synth = true;
 module_param(synth, bool, 0644);
@@ -46,8 +46,8 @@ static int __init auxpmu_init(void)
 static void __exit auxpmu_exit(void)
 {
 	/*
-	 * A task may still be on its way out of auxpmu_buffer_free(), of a PMU that was revoked and
-	 * that nobody unregistered since; and the memory of buffers is freed by a function of ours.
+	 * A task may still be on its way out of auxpmu_buffer_free(), for a PMU that was revoked
+	 * and so never unregistered. And buffer_free_rcu() may still have to run.
 	 */
 	synchronize_rcu_tasks();
 	rcu_barrier();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * paranoid=1, see paranoid.h: the operations of a backend, each looked at before and behind.
+ * paranoid=1, see paranoid.h: wraps the operations of a backend, with checks before and after each.
  *
- * What is seen is counted and told (complaint.c); where trace is in doubt the record says PARTIAL,
- * by way of the position's gap. Each operation runs in the context of the one it stands for, NMI
- * included; what is remembered from arm to position belongs to the session's owner.
+ * A violation is counted and logged (complaint.c); if trace is in doubt, position reports a gap,
+ * and the record says PARTIAL. Each wrapper runs in the context of the operation it wraps, NMI
+ * included. What it remembers from arm to position belongs to the session's owner.
  */
 #include <linux/compiler.h>
 #include <linux/delay.h>
@@ -27,27 +27,27 @@ MODULE_PARM_DESC(paranoid, "check what backends do that register from now on (de
 
 DEFINE_STATIC_KEY_FALSE(auxpmu_paranoid);
 
-/* Bytes behind a window that are compared. */
+/* Bytes behind a window that are checked. */
 #define BEHIND		256
 
-/* Bytes before and behind the memory of a unit; what follows is aligned as any backend may want. */
+/* Bytes before and behind the memory of a unit; enough to keep its alignment. */
 #define FENCE		256
 #define FENCE_BYTE	0x5a
 
-/* In microseconds: what a unit that was not stopped takes to move on. */
+/* Microseconds in which a unit that was not stopped moves on. */
 #define MOMENT		10
 
 /*
- * Windows in a row that end beyond their interrupt without one. A unit may get there just before it
- * is stopped for another reason, with IRQs off; hardly three times, with no other between.
+ * Windows in a row that were passed without an interrupt. A unit may pass window.irq just before it
+ * is stopped for another reason, with IRQs off; but hardly three times in a row.
  */
 #define UNHEARD		3
 
 /* Of one CPU, from arm to position. */
 struct paranoid_unit {
-	u64 interrupts;		/* counted when it was armed */
+	u64 interrupts;		/* number counted when it was armed */
 	unsigned int unheard;
-	u64 behind;		/* the position of the bytes below */
+	u64 behind;		/* position of @bytes */
 	u64 length;
 	u8 bytes[BEHIND];
 };
@@ -89,7 +89,7 @@ static struct context paranoid_enter(void)
 	return paranoid_context_now();
 }
 
-/* @op is to leave IRQs and preemption as they were; if not, they are put right, and all goes on. */
+/* @op must leave IRQs and preemption as they were; if not, restore them and go on. */
 static void paranoid_leave(struct auxpmu *pmu, const char *op, struct context before)
 {
 	struct context after = paranoid_context_now();
@@ -108,9 +108,8 @@ static void paranoid_leave(struct auxpmu *pmu, const char *op, struct context be
 }
 
 /*
- * The memory of a unit. A page without access behind it would show the first byte that is wrong, by
- * killing the machine if that is in NMI; a fence shows it when the unit is disarmed, and all goes
- * on.
+ * The memory of a unit. A guard page behind it would catch a wrong write at once, but in NMI that
+ * kills the machine. A fence shows the write when the unit is disarmed, and the machine goes on.
  */
 
 void *auxpmu_unit_alloc(const struct auxpmu *pmu, int cpu)
@@ -128,7 +127,7 @@ void *auxpmu_unit_alloc(const struct auxpmu *pmu, int cpu)
 	return memory + FENCE;
 }
 
-/* Look at the fence at @fence, which is @at bytes from the unit's memory, and put it right. */
+/* Check the fence at @fence, which is @at bytes from the unit's memory, and repair it. */
 static void paranoid_check_fence(struct auxpmu *pmu, const char *op, u8 *fence, s64 at)
 {
 	const u8 *wrong = memchr_inv(fence, FENCE_BYTE, FENCE);
@@ -162,7 +161,9 @@ void auxpmu_unit_free(struct auxpmu_unit *unit)
 
 /* What lies behind a window. */
 
-/* Does the memory at @position follow that of the byte before?  By chance, where a chunk ends. */
+/*
+ * Does the memory at @position follow that of the byte before? Where a chunk ends, only by chance.
+ */
 static bool paranoid_lies_together(const struct auxpmu_buffer *buffer, u64 position)
 {
 	u64 run;
@@ -172,9 +173,9 @@ static bool paranoid_lies_together(const struct auxpmu_buffer *buffer, u64 posit
 }
 
 /*
- * How many bytes behind the window, from @behind on, can be looked at: those that lie together, and
- * where the unit would write them. A unit that was given an address and not a descriptor goes on
- * behind the chunk, where memory may be anybody's.
+ * How many bytes behind the window, from @behind on, can be checked: contiguous ones that a unit
+ * running on would overwrite. A unit that was given an address instead of descriptors runs on
+ * behind the chunk, into memory that may be anybody's.
  */
 static u64 paranoid_bytes_behind(const struct auxpmu_unit *unit, u64 behind)
 {
@@ -186,14 +187,14 @@ static u64 paranoid_bytes_behind(const struct auxpmu_unit *unit, u64 behind)
 		return 0;
 	if (unit->rules.contiguous && !needs->map && !paranoid_lies_together(unit->buffer, behind))
 		return 0;
-	/* A lap on, the window's own bytes begin. */
+	/* After a lap, the window's own bytes begin. */
 	if (written >= unit->buffer->size)
 		return 0;
 	auxpmu_buffer_run(unit->buffer, behind, &run);
 	return min3(run, unit->buffer->size - written, (u64)BEHIND);
 }
 
-/* Nobody else writes there while the window is the unit's; but for a consumer who does. */
+/* While the unit is armed nobody but a misbehaving consumer writes there. */
 static void paranoid_note_behind(const struct auxpmu_unit *unit, struct paranoid_unit *watch)
 {
 	u64 run;
@@ -233,7 +234,10 @@ static bool paranoid_wrote_behind(const struct auxpmu_unit *unit, struct paranoi
 
 /* Interrupts. */
 
-/* Has the unit passed its interrupt?  When one that copies is to interrupt, it alone knows. */
+/*
+ * Has the unit passed its interrupt? Not checked for a unit that copies, which alone knows when to
+ * interrupt.
+ */
 static bool paranoid_is_due(const struct auxpmu_unit *unit, u64 bytes)
 {
 	const struct auxpmu_window *window = &unit->window;
@@ -360,7 +364,7 @@ static void paranoid_disarm(struct auxpmu_unit *unit)
 	paranoid_leave(unit->pmu, "disarm", before);
 }
 
-/* The unit is stopped, so it is at the same place whenever it is asked. */
+/* A unit that is stopped does not move: position() has to say the same a moment later. */
 static bool paranoid_moved(struct auxpmu_unit *unit, u64 bytes)
 {
 	struct auxpmu_position again = {};
@@ -436,7 +440,7 @@ static void paranoid_pad(struct auxpmu_unit *unit, void *data, u64 length)
 	paranoid_leave(unit->pmu, "pad", before);
 }
 
-/* What a backend leaves out stays out. */
+/* Operations that a backend leaves out stay NULL. */
 static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *of)
 {
 	*ops = (struct auxpmu_ops){

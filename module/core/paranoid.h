@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * paranoid=1: a framework that does not believe what its backends say. Shared by the framework's
- * own files only.
+ * paranoid=1: the framework checks what its backends do. Shared by the framework's own files only.
  *
- * A PMU that is registered while the parameter is set gets a table of operations that look at what
- * the backend's do (struct auxpmu, @ops). Others call the backend's own: to them it costs nothing.
+ * A PMU that is registered while the parameter is set gets operations that check the backend's
+ * (struct auxpmu, @ops). Other PMUs call the backend's own, at no cost.
  */
 #ifndef AUXPMU_PARANOID_H
 #define AUXPMU_PARANOID_H
@@ -15,17 +14,17 @@
 #include "core/complaint.h"
 #include "internal.h"
 
-/* Before a unit of @pmu is made; sets @pmu->ops.  0 or -ENOMEM.  May sleep. */
+/* Before the units of @pmu are made; sets @pmu->ops. 0 or -ENOMEM. May sleep. */
 int auxpmu_paranoid_make(struct auxpmu *pmu);
 void auxpmu_paranoid_free(struct auxpmu *pmu);
 
-/* The memory of one unit: unit->private. NULL for none, or if it is not to be had. May sleep. */
+/* The memory of one unit: unit->private. NULL if it needs none or there is no memory. May sleep. */
 void *auxpmu_unit_alloc(const struct auxpmu *pmu, int cpu);
 void auxpmu_unit_free(struct auxpmu_unit *unit);
 
 DECLARE_STATIC_KEY_FALSE(auxpmu_paranoid);
 
-/* Did a backend call @function of the framework's with IRQs on, which the contract rules out? */
+/* Did a backend call the framework's @function with IRQs on, against the contract? */
 static inline bool auxpmu_paranoid_refuses(struct auxpmu *pmu, const char *function)
 {
 	if (!static_branch_unlikely(&auxpmu_paranoid) || !pmu->paranoid || irqs_disabled())

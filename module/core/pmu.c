@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the perf core calls, for every backend.
+ * The callbacks of the perf core, for every backend.
  *
- * Decides nothing about trace: start and stop become wishes to the session, setup_aux belongs to
- * buffer.c. add() is the gate: one event at a time per PMU and CPU, whatever the core lets through.
+ * Decides nothing about trace: start and stop become requests to the session, setup_aux belongs to
+ * buffer.c. add() admits one event at a time per PMU and CPU, whatever the core lets through.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -37,7 +37,10 @@ static void pmu_event_destroy(struct perf_event *event)
 	auxpmu_put(pmu);
 }
 
-/* Units, for who may have them; an inherited event is there only as long as its parent. */
+/*
+ * Claim the units, if the caller may use them. An inherited event does not outlive its parent's
+ * claim.
+ */
 static int pmu_claim(struct perf_event *event)
 {
 	if (event->parent)
@@ -69,7 +72,7 @@ static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struc
 	return NULL;
 }
 
-/* Are the needs that a backend's event_init() filled what can be served?  0, or an errno. */
+/* Can the framework serve the needs that the backend's event_init() filled? 0, or an errno. */
 static int pmu_check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
 {
 	const struct auxpmu_window_rules *rules = &needs->rules;
@@ -107,8 +110,8 @@ static int pmu_event_init(struct perf_event *event)
 		return -EOPNOTSUPP;
 	}
 	/*
-	 * The core never maps such an event; but redirected into the ring of another one, its
-	 * children could trace on several CPUs at once, into a ring that takes one writer.
+	 * The core refuses to map such an event. But after it is redirected into another event's
+	 * ring, its children could write into that ring from several CPUs at once.
 	 */
 	if (event->attr.inherit && event->cpu == -1) {
 		auxpmu_notice(pmu, "inherit with cpu -1 refused: open one inherited event per CPU");
@@ -116,9 +119,9 @@ static int pmu_event_init(struct perf_event *event)
 	}
 
 	/*
-	 * From 5.5 to 7.3 the core gets the leader for a member that samples, pauses or resumes its
-	 * trace, then finds that two events of an exclusive PMU are one too many, and does not put
-	 * the leader: it is never freed, nor is the module.
+	 * From 5.5 to 7.3 the core takes a reference on the leader for a member that samples,
+	 * pauses or resumes its trace. It then refuses two events of an exclusive PMU without
+	 * dropping the reference: neither the leader nor the module is ever freed.
 	 */
 	if (event->group_leader != event &&
 	    (event->attr.aux_sample_size || auxpmu_pauses_leader(&event->attr))) {
@@ -166,7 +169,7 @@ put:
 	return ret;
 }
 
-/* The session of this CPU, if it works for @event. */
+/* The unit of this CPU, if it traces for @event. */
 static struct core_unit *pmu_session_of(const struct perf_event *event)
 {
 	struct core_unit *unit = this_cpu_ptr(auxpmu_of(event)->units);
@@ -176,7 +179,7 @@ static struct core_unit *pmu_session_of(const struct perf_event *event)
 
 static void pmu_start_session(struct core_unit *unit, struct perf_event *event)
 {
-	/* The core has stopped the event if they have changed. */
+	/* When filters change, the core stops and starts the event. */
 	if (unit->pub.pmu->desc->nr_addr_filters)
 		perf_event_addr_filters_sync(event);
 	auxpmu_session_request(unit, AUXPMU_REQ_START);
@@ -189,7 +192,7 @@ static void pmu_start(struct perf_event *event, int flags)
 
 	if (!unit)
 		return;
-	/* Pause and resume may interrupt start and stop, and leave the event's state alone. */
+	/* Pause and resume may interrupt start and stop, so they leave hw.state alone. */
 	if (flags & PERF_EF_RESUME)
 		auxpmu_session_request(unit, AUXPMU_REQ_RESUME);
 	else
@@ -203,8 +206,8 @@ static void pmu_close_session(struct core_unit *unit, struct perf_event *event)
 }
 
 /*
- * Without UPDATE the core means to start it again soon (throttling): the transaction stays, so that
- * samples have trace.
+ * Without UPDATE the core means to start the event again soon (throttling): keep the transaction,
+ * so that samples have trace.
  */
 static void pmu_stop(struct perf_event *event, int flags)
 {
@@ -231,22 +234,21 @@ static void pmu_del(struct perf_event *event, int flags)
 	pmu_close_session(unit, event);
 	if (unit->pub.pmu->ops->del)
 		unit->pub.pmu->ops->del(&unit->pub);
-	/* Whatever it was suspended for has gone. */
+	/* auxpmu_resume() must not start an event that is gone. */
 	unit->suspended = false;
 	unit->pub.event = NULL;
 }
 
 /*
- * The core tells user space of every attempt at tracing, by PERF_RECORD_ITRACE_START, before it
- * calls add(); and as long as add() fails it tries again at each of its ticks, with nothing to tell
- * but that.  So it is told not to while that is so.  Called under the lock of the event's context,
- * as whoever changes attach_state.
+ * The core writes PERF_RECORD_ITRACE_START before it calls add(), and retries a failing add() at
+ * each of its ticks. So suppress that record while add() fails. Called under the lock of the
+ * event's context, which guards attach_state.
  */
 static void pmu_quieten(struct perf_event *event, bool quiet)
 {
 	unsigned int state = event->attach_state & ~PERF_ATTACH_ITRACE;
 
-	/* Without a ring nothing was told yet. */
+	/* Without a ring no record was written yet. */
 	if (quiet && READ_ONCE(event->rb))
 		state |= PERF_ATTACH_ITRACE;
 	WRITE_ONCE(event->attach_state, state);
@@ -258,7 +260,7 @@ static int pmu_add(struct perf_event *event, int flags)
 	const struct auxpmu_ops *ops = unit->pub.pmu->ops;
 	int ret;
 
-	/* PERF_PMU_CAP_EXCLUSIVE is a first fence only: exec and inheritance lead around it. */
+	/* PERF_PMU_CAP_EXCLUSIVE does not suffice: exec and inheritance get around it. */
 	if (unit->pub.event) {
 		unit->stats.busy++;
 		return -EBUSY;
@@ -285,8 +287,8 @@ static int pmu_add(struct perf_event *event, int flags)
 		return 0;
 	}
 	/*
-	 * Of a child the core asks its parent, whose state is not ours to change here: it stays
-	 * on, stopped, until it next comes to a CPU.
+	 * For a child the core looks at attach_state of its parent, which must not be changed here.
+	 * So report success: the child stays stopped until it next comes to a CPU.
 	 */
 	if (event->parent)
 		return 0;

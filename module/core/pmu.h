@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the perf core calls.  Shared by the framework's own files only. */
+/* The callbacks of the perf core. Shared by the framework's own files only. */
 #ifndef AUXPMU_CORE_PMU_H
 #define AUXPMU_CORE_PMU_H
 
 struct auxpmu_desc;
 struct pmu;
 
-/* Of every PMU; what differs is for register.c to fill in. */
+/* The same for every PMU; register.c fills in what differs. */
 extern const struct pmu auxpmu_callbacks;
 
 /*
- * @ret if operation @op of a backend may return that, else -EINVAL, and the log says so. The core
- * takes what is no errno for a pointer: see ERR_PTR().
+ * @ret if it is 0 or an errno, else -EINVAL and a line in the log: operation @op of a backend
+ * returned it, and the core would take such a value for a pointer (see ERR_PTR()).
  */
 int auxpmu_errno_of(const struct auxpmu_desc *desc, const char *op, int ret);
 

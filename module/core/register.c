@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PMUs come and go: what a backend describes is checked, its units are made, and the perf core
- * told; and the reverse, by whichever of the three ways out.
+ * Registration of PMUs: checks a backend's description, makes its units and registers the PMU with
+ * the perf core. Undone by auxpmu_unregister(), auxpmu_try_unregister() or auxpmu_revoke().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -138,7 +138,7 @@ static int register_units_make(struct auxpmu *pmu)
 
 static void register_unit_free(struct core_unit *unit)
 {
-	/* Making the PMU did not come as far as this unit. */
+	/* register_units_make() failed before it made this unit. */
 	if (!unit->pub.pmu)
 		return;
 	if (unit->pub.pmu->ops->unit_exit)
@@ -161,8 +161,8 @@ static void register_free(struct auxpmu *pmu)
 }
 
 /*
- * No event is there any more, so nothing is to be suspended or claimed.  While the sessions are
- * there: what is given back may have to be suspended first.
+ * There are no events any more, so nothing needs suspend or a claim. Call while the units exist:
+ * releasing a claim suspends them.
  */
 static void register_unhook(struct auxpmu *pmu)
 {
@@ -196,7 +196,10 @@ static void register_fill_pmu(struct auxpmu *pmu)
 	pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
 }
 
-/* All but what the perf core knows of.  0 or an errno; register_free() undoes any part of it. */
+/*
+ * Everything except registration with the perf core. 0 or an errno; register_free() undoes any part
+ * of it.
+ */
 static int register_make(struct auxpmu *pmu)
 {
 	int ret;
@@ -213,7 +216,7 @@ static int register_make(struct auxpmu *pmu)
 	return ret ?: auxpmu_claim_make(pmu);
 }
 
-/* So that nobody takes a name between its check and its use. */
+/* Held from the check of a name to its use. */
 static DEFINE_MUTEX(names_lock);
 
 static int register_with_core(struct auxpmu *pmu)
@@ -222,7 +225,7 @@ static int register_with_core(struct auxpmu *pmu)
 	int ret = -EEXIST;
 
 	mutex_lock(&names_lock);
-	/* The core would find out, too, but with a backtrace in the log. */
+	/* The core would refuse it, too, but with a backtrace in the log. */
 	if (auxpmu_name_taken(name)) {
 		pr_notice("PMU %s refused: there is a device of that name; choose another\n", name);
 	} else {
@@ -243,7 +246,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	if (wrong) {
 		const char *name = desc->name ?: "(unnamed)";
 
-		/* Its name may be what is wrong. */
+		/* The name itself may be wrong: escape and cut it. */
 		pr_notice("PMU %*pE refused: %s\n", (int)strnlen(name, AUXPMU_NAME_MAX), name,
 			  wrong);
 		return ERR_PTR(-EINVAL);
@@ -266,9 +269,9 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 	auxpmu_debugfs_add(pmu);
 	auxpmu_suspend_add(pmu);
 	/*
-	 * 6.1 lets events be opened as soon as the PMU has its number, before perf_pmu_register()
-	 * has given it contexts, and uses what is not there: "refcount_t: addition on 0" in
-	 * find_get_context().  So none is let through before all is there.
+	 * 6.1 lets user space open events as soon as the PMU has its type, before
+	 * perf_pmu_register() has given it contexts: "refcount_t: addition on 0" in
+	 * find_get_context(). So event_init() refuses until here.
 	 */
 	atomic_set_release(&pmu->users, 0);
 	return pmu;
@@ -280,8 +283,8 @@ free:
 EXPORT_SYMBOL_NS_GPL(__auxpmu_register, AUXPMU_NS);
 
 /*
- * Newer kernels return an error with events that are mapped, for PMUs that want to know; this one
- * does not.
+ * Newer kernels refuse to unregister a PMU that has event_unmapped() and events. Ours has no
+ * event_unmapped(), so the result need not be checked.
  */
 static void register_leave_core(struct auxpmu *pmu)
 {
@@ -291,9 +294,9 @@ static void register_leave_core(struct auxpmu *pmu)
 		auxpmu_stop_rotation(&pmu->pmu, cpu);
 	perf_pmu_unregister(&pmu->pmu);
 	/*
-	 * 6.1 takes the PMU's number away only after it waited for those who look PMUs up: who
-	 * comes in between is on its way, without sleeping, through an event_init() that refuses,
-	 * and then reads the PMU's module ("general protection fault" in module_put()).
+	 * 6.1 takes the PMU's type away only after it has waited for tasks that look PMUs up. A
+	 * task that comes in between is in event_init(), which refuses without sleeping, and then
+	 * reads the PMU's module ("general protection fault" in module_put()).
 	 */
 	synchronize_rcu_tasks();
 }
@@ -306,9 +309,9 @@ int auxpmu_try_unregister(struct auxpmu *pmu)
 		return -EBUSY;
 	auxpmu_debugfs_remove(pmu);
 	/*
-	 * A task may still be on its way out of auxpmu_buffer_free(); and after event_destroy() the
-	 * core goes on to use the event's pmu (exclusive_event_destroy(), put_pmu_ctx(), the
-	 * module's reference), on no kernel sleeping before it is done.
+	 * A task may still be on its way out of auxpmu_buffer_free(). And after event_destroy() the
+	 * core still uses the event's pmu (exclusive_event_destroy(), put_pmu_ctx(), the module's
+	 * reference), on all kernels without sleeping in between.
 	 */
 	synchronize_rcu_tasks();
 	register_leave_core(pmu);
@@ -320,15 +323,15 @@ EXPORT_SYMBOL_NS_GPL(auxpmu_try_unregister, AUXPMU_NS);
 int auxpmu_revoke(struct auxpmu *pmu)
 {
 #ifdef AUXPMU_HAS_REVOCATION
-	/* Mapped buffers keep the claim, which would be freed beneath them. */
+	/* Mapped buffers hold the claim, which would be freed while they use it. */
 	if (pmu->claim)
 		return -EOPNOTSUPP;
-	/* One user more, so that the PMU is there until the core is done with it. */
+	/* The extra user keeps the PMU until the core is done with it. */
 	atomic_add(AUXPMU_GONE + 1, &pmu->users);
 	auxpmu_debugfs_remove(pmu);
-	/* Detaches all events and waits until they are gone; buffers stay as long as mappings. */
+	/* Detaches all events and waits until they are gone; mapped buffers stay. */
 	register_leave_core(pmu);
-	/* Hardware that has gone is not asked to suspend, or to stop for a reboot. */
+	/* Do not ask hardware that has gone to suspend. */
 	register_unhook(pmu);
 	auxpmu_put(pmu);
 	return 0;

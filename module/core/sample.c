@@ -2,12 +2,12 @@
 /*
  * AUX sampling: copies the newest trace into PERF_SAMPLE_AUX, for every backend.
  *
- * In mainline only built-in drivers can do that, for the core's copy function is not exported.  It
- * is found by a kprobe that is never armed, and called through a static call.  On x86 that is
- * patched to a direct call: an indirect one would trap where IBT is on, for the core never takes
- * the function's address.  Where static calls are indirect ones (arm64), the function is global,
- * and so has the landing pad and the type that BTI and CFI look for.  Called by the core with IRQs
- * off and in NMI; never sleeps or allocates.
+ * The core's copy function is not exported, so that in mainline only built-in drivers can do this.
+ * A kprobe that is never armed finds it, and a static call calls it. On x86 the static call is
+ * patched to a direct call; an indirect one would trap with IBT, since the kernel never takes the
+ * function's address. Where static calls are indirect (arm64), the function, being global, has the
+ * landing pad and the type hash that BTI and CFI check. The core calls this file with IRQs off and
+ * in NMI; it never sleeps or allocates.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,7 +23,7 @@
 #include "inject/fault.h"
 #include "internal.h"
 
-/* What perf_output_copy() is, until it is found: nothing is copied, everything is left over. */
+/* Stands for perf_output_copy() until that is found: copies nothing, returns the rest. */
 static unsigned int sample_copy_nothing(struct perf_output_handle *handle, const void *data,
 					unsigned int length)
 {
@@ -74,7 +74,7 @@ static long sample_put_zeros(struct perf_output_handle *handle, u64 length)
 	return ret;
 }
 
-/* @length bytes of the buffer that end at the session's position. */
+/* The @length bytes of the buffer before the session's position. */
 static long sample_put_trace(struct perf_output_handle *handle, const struct core_unit *unit,
 			     u64 length)
 {
@@ -93,7 +93,7 @@ static long sample_put_trace(struct perf_output_handle *handle, const struct cor
 	return ret;
 }
 
-/* Bytes of trace that the buffer holds before the session's position. */
+/* Bytes of trace that the buffer holds. */
 static u64 sample_available_bytes(const struct core_unit *unit)
 {
 	u64 size = unit->pub.buffer->size;
@@ -108,7 +108,9 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 	u64 length = 0;
 	long ret;
 
-	/* Off, so that what the unit wrote is in memory and known; giving it back arms it again. */
+	/*
+	 * Disarm it, so that its trace is in memory and its position known; release arms it again.
+	 */
 	if (owner && auxpmu_session_quiesce(unit))
 		length = min_t(u64, sample_available_bytes(unit), size);
 	if (core_fault(unit->pub.pmu, CORE_FAULT_SHORT_SAMPLE))

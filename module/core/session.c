@@ -3,8 +3,8 @@
  * The session: one perf AUX transaction after another on one CPU, between start() and stop().
  *
  * Called by pmu.c (start, stop), by the backend's interrupt and by units made of software, always
- * with IRQs off on the unit's CPU, NMI included. state.h decides what is done next; this file has
- * it done, by transaction.c and drain.c. Never sleeps, allocates or takes a lock.
+ * with IRQs off on the unit's CPU, NMI included. state.h decides on the next action; this file
+ * performs it through transaction.c and drain.c. Never sleeps, allocates or takes a lock.
  */
 #include <linux/atomic.h>
 
@@ -19,7 +19,7 @@
 #define CREATE_TRACE_POINTS
 #include "core/trace.h"
 
-/* The core may try again at each of its ticks: the consumer is told of the first failure only. */
+/* The core may retry at each of its ticks: tell the consumer of the first failure only. */
 static void session_arm_failed(struct core_unit *unit, enum auxpmu_complaint what,
 			       const char *op, u64 a, u64 b)
 {
@@ -38,7 +38,7 @@ static enum auxpmu_result session_do_arm(struct core_unit *unit)
 {
 	int ret;
 
-	/* Trace has been lost for lack of room, and the record about it is still to come. */
+	/* Trace was lost for lack of room: the next handover writes the record that says so. */
 	if (unit->flags & PERF_AUX_FLAG_TRUNCATED)
 		return AUXPMU_USED_UP;
 	if (!auxpmu_transaction_goes_on(unit) && !auxpmu_transaction_window(unit)) {
@@ -71,8 +71,8 @@ static enum auxpmu_result session_do_disarm(struct core_unit *unit)
 /*
  * The window is used up, or the consumer is waiting.
  *
- * A flight recorder has room without asking: nobody reads it before it is stopped, and a record
- * for every chunk it passes would only drown the data ring.
+ * In overwrite mode there is always room: nobody reads before the stop, and a record for every
+ * chunk would only flood the data ring.
  */
 static enum auxpmu_result session_do_handover(struct core_unit *unit)
 {
@@ -88,8 +88,8 @@ static enum auxpmu_result session_do_handover(struct core_unit *unit)
 }
 
 /*
- * Note how an action went in a word that an NMI may be changing; @word: as it was last seen.
- * Returns what it is then.
+ * Note the result of an action in the word, which an NMI may change meanwhile. @word: as last seen.
+ * Returns the new word.
  */
 static __always_inline int session_note(struct core_unit *unit, int word,
 					enum auxpmu_action action, enum auxpmu_result result)
@@ -102,7 +102,7 @@ static __always_inline int session_note(struct core_unit *unit, int word,
 	return done;
 }
 
-/* Note a wish and become the owner, if there is none.  @word: as it is then. */
+/* Note a request, and become the owner if there is none. @word: the new word. */
 static __always_inline bool session_request_word(struct core_unit *unit,
 						 enum auxpmu_request request, u32 *word)
 {
@@ -116,14 +116,14 @@ static __always_inline bool session_request_word(struct core_unit *unit,
 }
 
 /*
- * What one visit of the owner may do.  A unit whose interrupt is due as soon as it is armed, again
- * and again, would keep this CPU here for ever: with IRQs off, or in NMI.
+ * Limits for one visit of the owner. A unit whose interrupt is due as soon as it is armed, again
+ * and again, would keep this CPU here for ever, with IRQs off or in NMI.
  */
-#define AUXPMU_HANDOVERS		64	/* windows that were used up at once */
-#define AUXPMU_EMPTY_HANDOVERS	2	/* of those, one after the other without a byte of trace */
+#define AUXPMU_HANDOVERS		64	/* windows used up at once */
+#define AUXPMU_EMPTY_HANDOVERS	2	/* of those, in a row and without a byte of trace */
 
 struct visit {
-	bool due;		/* the interrupt was, when the unit had just been armed */
+	bool due;		/* the interrupt was due when the unit had just been armed */
 	unsigned int handovers;
 	unsigned int empty;
 };
@@ -142,7 +142,7 @@ static int session_check_irq_pending(struct core_unit *unit, int word, struct vi
 	return wanted;
 }
 
-/* What such a unit does is no tracing: as if it could not be armed. */
+/* Such a unit does not trace: treat it as if arm() had failed. */
 static noinline enum auxpmu_result session_give_up(struct core_unit *unit,
 						   const struct visit *visit)
 {
@@ -177,7 +177,7 @@ static __always_inline enum auxpmu_result session_disarm_and_count(struct core_u
 	return result;
 }
 
-/* As the owner: do what is wanted, until all is as wanted.  Returns the word that says so. */
+/* As the owner: perform actions until all requests are served. Returns the word that says so. */
 static int session_settle(struct core_unit *unit)
 {
 	int word = atomic_read(&unit->word);
@@ -277,10 +277,13 @@ void auxpmu_suspend(struct auxpmu *pmu)
 {
 	struct core_unit *unit = this_cpu_ptr(pmu->units);
 
-	/* The flags are the owner's; with IRQs off none but an NMI can have been interrupted. */
+	/*
+	 * Only the owner may touch the flags. This fails only in an NMI that has interrupted the
+	 * owner.
+	 */
 	if (!auxpmu_session_acquire(unit))
 		return;
-	/* Parked, too, if it is paused: a counter may resume it before the machine is gone. */
+	/* Park a paused unit, too: a counter may resume it before the machine is down. */
 	if (auxpmu_session_runs(unit)) {
 		bool armed = auxpmu_session_armed(unit);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What units made of software may ask, see software.h: the session's own functions under the names
- * that other modules see.
+ * The interface for units made of software, see software.h: exports the session's functions to
+ * other modules.
  */
 #include <linux/export.h>
 #include <linux/percpu.h>

@@ -2,53 +2,52 @@
 /*
  * The state of a session, in one word.
  *
- * Whoever wants something of a session (start, stop, interrupt, pause) says so by setting bits of
- * the word, in any context, NMI included. Who finds BUSY clear sets it in the same cmpxchg and
- * becomes the owner: it asks auxpmu_state_next() what to do, does it, and tells auxpmu_state_done()
- * how it went, until nothing is left to do; then it clears BUSY, by cmpxchg, so that a wish that
- * came in meanwhile is seen. Who finds BUSY set has interrupted the owner on this CPU, and returns:
- * the owner does it. So an action is never interrupted by another, nothing spins, and a wish is
- * never lost.
+ * A request (start, stop, interrupt, pause) sets bits of the word, in any context, NMI included. A
+ * requester that finds BUSY clear sets it in the same cmpxchg and becomes the owner: it asks
+ * auxpmu_state_next() for an action, performs it and reports the result to auxpmu_state_done(),
+ * until no action is left. It then clears BUSY by cmpxchg, which fails if another request came in
+ * meanwhile. A requester that finds BUSY set has interrupted the owner on this CPU and returns: the
+ * owner serves its request. So no action interrupts another, nothing spins, and no request is lost.
  *
- * Pure C, compiled unchanged into the host's unit tests, which enumerate every interleaving;
- * session.c does the atomics, and has the actions done.
+ * Pure C, compiled unchanged into the host's unit tests, which enumerate every interleaving.
+ * session.c does the atomics and performs the actions.
  */
 #ifndef AUXPMU_STATE_H
 #define AUXPMU_STATE_H
 
 #include <linux/types.h>
 
-/* What is: somebody owns the session. */
+/* Status bits. The session has an owner. */
 #define AUXPMU_BUSY		0x01u
 /* A perf AUX transaction is open: between begin and end. */
 #define AUXPMU_OPEN		0x02u
 /* The hardware may write; implies OPEN. */
 #define AUXPMU_ARMED		0x04u
-/* Ended for lack of space; only a stop leads out. */
+/* The transaction ended for lack of space; only a stop clears this. */
 #define AUXPMU_FULL		0x08u
 
-/* What is wanted: start(): trace; until stop(UPDATE) or del(). */
+/* Request bits. start(): trace until stop(UPDATE) or del(). */
 #define AUXPMU_RUN		0x10u
-/* stop(0): do not write, but keep the transaction; until start(). */
+/* stop(0): keep the unit off and the transaction open until start(). */
 #define AUXPMU_STOPPED		0x20u
-/* aux_pause: the same; until aux_resume. */
+/* aux_pause: the same until aux_resume. */
 #define AUXPMU_PAUSED		0x40u
-/* Hand over what there is and take a new window: an interrupt, or the window is used up. */
+/* The unit interrupted, or its window is used up: commit, and take a new window. */
 #define AUXPMU_HANDOVER		0x80u
 
 /*
- * The phases that people speak of: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN
- * and RUN, but not ARMED; full is FULL and RUN; closing is OPEN or FULL, but not RUN.
+ * Names of the phases: idle is neither OPEN nor FULL; armed is ARMED; parked is OPEN and RUN, but
+ * not ARMED; full is FULL and RUN; closing is OPEN or FULL, but not RUN.
  */
 
-/* What somebody may want. */
+/* Requests, and the bits that each sets or clears. */
 enum auxpmu_request {
 	AUXPMU_REQ_START,	/* start(): RUN, not STOPPED */
 	AUXPMU_REQ_PARK,	/* stop(0): STOPPED, if RUN */
 	AUXPMU_REQ_CLOSE,	/* stop(UPDATE), del(): not RUN, not STOPPED, not HANDOVER */
 	/*
-	 * Interrupt: HANDOVER, if ARMED, or if OPEN and BUSY, for the owner may just be arming;
-	 * else it is spurious and changes nothing.
+	 * Interrupt: HANDOVER, if ARMED, or if OPEN and BUSY (the owner may be arming); otherwise
+	 * it is spurious and changes nothing.
 	 */
 	AUXPMU_REQ_HANDOVER,
 	AUXPMU_REQ_PAUSE,	/* PAUSED */
@@ -56,7 +55,7 @@ enum auxpmu_request {
 	AUXPMU_NR_REQUESTS
 };
 
-/* The word after @request has been noted; BUSY is left alone. */
+/* The word with @request noted; BUSY stays as it is. */
 static inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 {
 	switch (request) {
@@ -68,8 +67,8 @@ static inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 		return word & ~(AUXPMU_RUN | AUXPMU_STOPPED | AUXPMU_HANDOVER);
 	case AUXPMU_REQ_HANDOVER:
 		/*
-		 * Between the hardware coming on and the owner noting ARMED, an interrupt finds
-		 * OPEN and BUSY only.
+		 * The unit may interrupt before the owner has noted ARMED: the word then says OPEN
+		 * and BUSY only.
 		 */
 		if ((word & AUXPMU_ARMED) || ((word & AUXPMU_OPEN) && (word & AUXPMU_BUSY)))
 			return word | AUXPMU_HANDOVER;
@@ -85,13 +84,13 @@ static inline u32 auxpmu_state_request(u32 word, enum auxpmu_request request)
 
 /* What the owner has to do next. */
 enum auxpmu_action {
-	AUXPMU_DO_NOTHING,	/* the word is as wanted: clear BUSY */
+	AUXPMU_DO_NOTHING,	/* every request is served: clear BUSY */
 	AUXPMU_DO_BEGIN,	/* open a transaction */
-	AUXPMU_DO_ARM,		/* take a window of it and switch the hardware on */
-	AUXPMU_DO_DISARM,	/* switch the hardware off and learn how far it got */
+	AUXPMU_DO_ARM,		/* take a window of it and switch the unit on */
+	AUXPMU_DO_DISARM,	/* switch the unit off and read its position */
 	AUXPMU_DO_HANDOVER,	/* end the transaction and begin the next */
 	AUXPMU_DO_END,		/* end the transaction */
-	AUXPMU_DO_RESET,	/* was full, is no longer wanted: leave FULL */
+	AUXPMU_DO_RESET,	/* stopped while full: clear FULL */
 };
 
 static inline bool auxpmu_state_inhibited(u32 word)
@@ -116,8 +115,8 @@ static inline enum auxpmu_action auxpmu_state_next(u32 word)
 	if (!(word & AUXPMU_OPEN))
 		return AUXPMU_DO_BEGIN;
 	/*
-	 * A used-up window is turned over even while parked: the consumer shall not wait for its
-	 * data until the unit resumes.
+	 * Commit a used-up window even while parked: the consumer must not wait for its data until
+	 * the unit is armed again.
 	 */
 	if (word & AUXPMU_HANDOVER)
 		return AUXPMU_DO_HANDOVER;
@@ -127,18 +126,18 @@ static inline enum auxpmu_action auxpmu_state_next(u32 word)
 /* How the action went. */
 enum auxpmu_result {
 	AUXPMU_OK,
-	AUXPMU_NO_SPACE,	/* any but END: the buffer is full; the transaction is ended */
+	AUXPMU_NO_SPACE,	/* any but END: the buffer is full, the transaction has ended */
 	/*
-	 * ARM: the window is used up, another may be had: HANDOVER.  DISARM: the interrupt is due,
-	 * and may not have been heard: HANDOVER, if the unit stays off.
+	 * ARM: the window is used up, there may be another: HANDOVER. DISARM: the interrupt is due,
+	 * but may not have been delivered: HANDOVER, if the unit stays off.
 	 */
 	AUXPMU_USED_UP,
-	AUXPMU_FAILED,		/* any but END: not to be had; the transaction is ended */
+	AUXPMU_FAILED,		/* any but END: an error, the transaction has ended */
 };
 
 /*
- * Where a transaction that could not go on leaves the session; a stop that came in meanwhile is
- * still to be served.
+ * The word after an action could not go on and has ended the transaction. A stop noted meanwhile
+ * stays pending.
  */
 static inline u32 auxpmu_state_ended(u32 word, enum auxpmu_result result)
 {
@@ -149,8 +148,8 @@ static inline u32 auxpmu_state_ended(u32 word, enum auxpmu_result result)
 }
 
 /*
- * The word after @action ended with @result; wishes noted meanwhile are kept, but for a start:
- * FAILED is the answer to that, too.
+ * The word after @action ended with @result. Requests noted meanwhile stay, except a start: FAILED
+ * answers that, too.
  */
 static inline u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum auxpmu_result result)
 {
@@ -158,7 +157,7 @@ static inline u32 auxpmu_state_done(u32 word, enum auxpmu_action action, enum au
 		return word | AUXPMU_HANDOVER;
 	if (action == AUXPMU_DO_DISARM && result == AUXPMU_USED_UP) {
 		word &= ~AUXPMU_ARMED;
-		/* What is armed again will see; what is parked would not be heard. */
+		/* Arming again finds the window used up; a parked unit needs the request. */
 		return auxpmu_state_inhibited(word) ? word | AUXPMU_HANDOVER : word;
 	}
 	if (result != AUXPMU_OK)

@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the sessions of a unit count.  Shared by the framework's own files only. */
+/* The counters of a unit. Shared by the framework's own files only. */
 #ifndef AUXPMU_STATS_H
 #define AUXPMU_STATS_H
 
 #include <linux/types.h>
 
 /**
- * struct core_stats - what one unit did since it was registered; the names are those in debugfs
- * @produced: bytes the unit made, what it lost included
- * @padded: bytes stepped over to suit alignment or chunks
+ * struct core_stats - counters of one unit since its PMU was registered; debugfs shows them by name
+ * @produced: bytes the unit made, lost ones included
+ * @padded: bytes stepped over for alignment, chunks or an early interrupt
  * @committed: bytes handed to the consumer
- * @overwritten: overwrite: bytes of those, gone under newer ones
+ * @overwritten: overwrite mode: bytes that newer ones have replaced
  * @lost_unit: bytes lost inside the unit
- * @gaps: times the unit lost trace and does not know how much, or was taken away
- * @lost_space: bytes lost because the buffer was full (COPY), or went away
+ * @gaps: times an unknown amount of trace was lost, or the unit was suspended
+ * @lost_space: bytes lost because the buffer was full (COPY) or went away
  * @wraps: times round the buffer
- * @truncations: times the buffer was full: TRUNCATED, event disabled
+ * @truncations: times the buffer was full: record with TRUNCATED, event disabled
  * @partials: records with PARTIAL
  * @interrupts: from the unit
- * @spurious: of those, while it was not armed
- * @sessions: start .. stop
+ * @spurious: of those, while the unit was not armed
+ * @sessions: times the unit began anew: starts, and changes of the buffer
  * @begins: transactions begun
  * @ends: transactions ended
- * @begin_failures: the core gave none: buffer full or being unmapped
+ * @begin_failures: the core refused to begin one: buffer full or being unmapped
  * @unmapped: refused: no AUX buffer of ours there
  * @wrong_pmu: refused: another PMU's AUX buffer
- * @unsuited: refused: our buffer, wrong for the event
+ * @unsuited: refused: our buffer does not suit the event
  * @arm_failures: the backend could not arm
- * @overruns: the unit wrote past its window, or its position cannot be: a bug
+ * @overruns: the unit wrote beyond its window, or its position is impossible: a bug
  * @busy: refused: the unit traces for another event
  * @samples: PERF_SAMPLE_AUX written
- * @sample_no_trace: of those, all zeros: nothing was being traced, or the session was at work
- * @contract_violations: times the backend did what this header rules out, each told in the log;
- *	with paranoid=1 more is seen
+ * @sample_no_trace: of those, all zeros: no trace, or the session's owner was interrupted
+ * @contract_violations: times the backend broke the contract in auxpmu.h, see complaint.h; with
+ *	paranoid=1 more of them are seen
  *
- * Always: produced + padded == committed + lost_unit + lost_space + what is not committed yet.
+ * Always: produced + padded == committed + lost_unit + lost_space + bytes not committed yet.
  */
 struct core_stats {
 	u64 produced;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Suspend, see suspend.h: a unit at work is parked, with its transaction open, and armed again when
- * the machine is back.  What the unit wrote is kept; the record says PARTIAL, for what the CPU did
- * in between was not traced.
+ * Suspend, see suspend.h: parks a unit that traces, with its transaction open, and arms it again
+ * when the machine is back. What the unit wrote is kept; the record says PARTIAL, since the CPU was
+ * not traced in between.
  */
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -12,11 +12,14 @@
 #include "core/suspend.h"
 #include "internal.h"
 
-/* Raw, so that nobody who holds it is put aside: while the machine suspends nobody takes it. */
+/*
+ * Raw: the holder must not be preempted (PREEMPT_RT), since the syscore callbacks walk the list
+ * without the lock.
+ */
 static DEFINE_RAW_SPINLOCK(pmus_lock);
 static LIST_HEAD(pmus);
 
-/* On the last CPU, IRQs off, everybody else frozen. */
+/* On the last CPU, IRQs off, all tasks frozen. */
 static int suspend(AUXPMU_SYSCORE_ARG)
 {
 	struct auxpmu *pmu;
@@ -56,7 +59,7 @@ void auxpmu_suspend_add(struct auxpmu *pmu)
 void auxpmu_suspend_remove(struct auxpmu *pmu)
 {
 	raw_spin_lock(&pmus_lock);
-	/* Of a PMU that was revoked the second time. */
+	/* For a revoked PMU this is the second call. */
 	list_del_init(&pmu->node);
 	raw_spin_unlock(&pmus_lock);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Suspend to memory and to disk: registers of trace units do not survive it, and the core does not
- * stop the events of the CPU that goes last (those that go before it go offline).
+ * Suspend to memory and to disk: registers of trace units lose their contents, and the core does
+ * not stop the events of the last CPU. (The others go offline before.)
  */
 #ifndef AUXPMU_SUSPEND_H
 #define AUXPMU_SUSPEND_H
@@ -12,7 +12,7 @@ struct auxpmu;
 void auxpmu_suspend_init(void);
 void auxpmu_suspend_exit(void);
 
-/* From here on @pmu is looked after, or no more. */
+/* Handle @pmu at suspend and resume from here on, or no longer. */
 void auxpmu_suspend_add(struct auxpmu *pmu);
 void auxpmu_suspend_remove(struct auxpmu *pmu);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sysfs caps/: what a PMU can do, and why it cannot do the rest.  Text for people and programs: the
- * first word is the value, the reason follows.  Only reads what is constant while the PMU lives.
+ * sysfs caps/: what a PMU can do, and why it cannot do the rest. For people and programs: the first
+ * word is the value, a reason follows. Reads only what is constant while the PMU lives.
  */
 #include <linux/device.h>
 #include <linux/overflow.h>
@@ -95,7 +95,7 @@ static struct attribute *framework_caps[] = {
 /* The most groups a backend may have. */
 #define GROUPS	14
 
-/* In one block, so that freeing the first frees all. */
+/* One allocation: freeing the first member frees all. */
 struct all_groups {
 	const struct attribute_group *groups[GROUPS + 3];
 	struct attribute_group caps;
@@ -119,7 +119,7 @@ static const struct attribute_group *sysfs_find_caps(const struct attribute_grou
 	return NULL;
 }
 
-/* The core's own, in the folder of the PMU. */
+/* Attributes that the core or the framework puts into the PMU's folder. */
 static const char *const core_attrs[] = {
 	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "claims", "power",
 	"subsystem", "uevent",

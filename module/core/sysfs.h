@@ -7,15 +7,15 @@ struct attribute_group;
 struct auxpmu_desc;
 
 /*
- * Why the attribute groups of a backend cannot be shown, in a few words, or NULL. sysfs would say
- * so with a backtrace.
+ * Why sysfs cannot show the attribute groups of a backend, in a few words, or NULL. sysfs itself
+ * would complain with a backtrace.
  */
 const char *auxpmu_caps_wrong(const struct auxpmu_desc *desc);
 
 /*
- * The groups of a PMU: caps/, the claim if it needs one, and the backend's own.  A backend's group
- * may be named caps as well, and adds to it (without is_visible).  To be freed with kfree(); NULL
- * without memory.
+ * The groups of a PMU: caps/, the claim if it has one, and the backend's own. A backend's group
+ * named caps (without is_visible) is merged into caps/. To be freed with kfree(); NULL if there is
+ * no memory.
  */
 const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc);
 

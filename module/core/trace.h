@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace events: what the sessions do, for tracefs and perf.  In any context, NMI included; a
- * sampling event on one of them that wants AUX trace gets zeros, since it interrupts the session.
+ * Trace events: what the sessions do, for tracefs and perf. In any context, NMI included. An AUX
+ * sample taken at one of them is all zeros, since it interrupts the session's owner.
  *
  * "pmu" is the PMU's type number, as in sysfs; positions and sizes are bytes.
  */
@@ -151,7 +151,7 @@ TRACE_EVENT(auxpmu_sample,
 	TP_printk("pmu=%u size=%llu trace=%llu", __entry->pmu, __entry->size, __entry->length)
 );
 
-/* For user space's parsers of print fmt, which know no enumerators of the kernel. */
+/* For parsers of print fmt in user space, which do not know the kernel's enumerators. */
 TRACE_DEFINE_ENUM(AUXPMU_REQ_START);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_PARK);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_CLOSE);
@@ -159,7 +159,7 @@ TRACE_DEFINE_ENUM(AUXPMU_REQ_HANDOVER);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_PAUSE);
 TRACE_DEFINE_ENUM(AUXPMU_REQ_RESUME);
 
-/* The word is that of state.h, before the wish is noted. */
+/* The word is that of state.h, before the request is noted. */
 TRACE_EVENT(auxpmu_request,
 	TP_PROTO(const struct core_unit *unit, int request, u32 word),
 	TP_ARGS(unit, request, word),

@@ -17,8 +17,8 @@
 #include "inject/fault.h"
 
 /*
- * Bytes kept back when all room has been used, see auxpmu_transaction_renew().  Two would do: the
- * core takes a buffer with one byte free for full.
+ * Bytes that a handover keeps back when all room has been used, see auxpmu_transaction_renew(). Two
+ * would do: the core sees a buffer with one free byte as full.
  */
 #define AUXPMU_KEPT_BACK	64
 
@@ -60,7 +60,7 @@ void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
 	if (flags)
 		perf_aux_output_flag(&unit->handle, flags);
 
-	/* The trace before aux_head, which user space reads with an acquire. */
+	/* Order the trace before aux_head, which user space reads with an acquire. */
 	smp_wmb();
 	perf_aux_output_end(&unit->handle, size);
 
@@ -71,8 +71,8 @@ void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
 }
 
 /*
- * Have the rules of @buffer for this event; those of the last transaction if it was of the same
- * two.  False when they do not suit each other.
+ * Set up the rules of @buffer for this event, unless the last transaction had the same two. False
+ * if buffer and event do not suit each other.
  */
 static bool transaction_have_rules(struct core_unit *unit, const struct core_buffer *buffer,
 				   const struct core_event *aux)
@@ -89,8 +89,8 @@ static bool transaction_have_rules(struct core_unit *unit, const struct core_buf
 }
 
 /*
- * The buffer the core is going to hand out, if it may be used; NULL when it is not of this PMU or
- * does not suit.  IRQs are off, which RCU waits for, too.
+ * The buffer that the core is about to hand out; NULL if it is not this PMU's or does not suit.
+ * IRQs are off, which is a read-side critical section of RCU.
  */
 static struct core_buffer *transaction_expected_buffer(struct core_unit *unit)
 {
@@ -109,7 +109,7 @@ static struct core_buffer *transaction_expected_buffer(struct core_unit *unit)
 	return buffer;
 }
 
-/* The position of the first byte of the transaction that is open. */
+/* The position of the first byte of the open transaction. */
 static u64 transaction_first_byte(const struct core_unit *unit)
 {
 	struct auxpmu_buffer *buffer = unit->pub.buffer;
@@ -117,7 +117,7 @@ static u64 transaction_first_byte(const struct core_unit *unit)
 	return buffer->overwrite ? core_buffer(buffer)->head : unit->handle.head;
 }
 
-/* Open a transaction.  The position stays where it was, for the caller to set. */
+/* Open a transaction. The caller sets the position. */
 static enum auxpmu_result transaction_begin(struct core_unit *unit)
 {
 	struct core_buffer *buffer = transaction_expected_buffer(unit);
@@ -127,8 +127,8 @@ static enum auxpmu_result transaction_begin(struct core_unit *unit)
 		return AUXPMU_FAILED;
 
 	/*
-	 * The core leaves the size alone when it fails early, and sets it to 0 when the buffer is
-	 * full.
+	 * perf_aux_output_begin() sets the size to 0 if the buffer is full, and leaves it alone if
+	 * it fails for another reason.
 	 */
 	unit->handle.size = ULONG_MAX;
 	aux = perf_aux_output_begin(&unit->handle, unit->pub.event);
@@ -141,8 +141,7 @@ static enum auxpmu_result transaction_begin(struct core_unit *unit)
 	}
 	unit->stats.begins++;
 	/*
-	 * The reference the core now holds keeps @buffer; that it is the one found above is all
-	 * that makes it ours.
+	 * The core's reference now keeps the buffer. It is ours only if it is the one found above.
 	 */
 	if (aux != buffer) {
 		unit->stats.wrong_pmu++;
@@ -159,7 +158,7 @@ static enum auxpmu_result transaction_begin(struct core_unit *unit)
 	return AUXPMU_OK;
 }
 
-/* The transaction is open: the unit is to begin there, whatever it did before. */
+/* The transaction is open: the unit begins there, whatever it did before. */
 static void transaction_start_afresh(struct core_unit *unit)
 {
 	unit->head = transaction_first_byte(unit);
@@ -180,8 +179,8 @@ enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit)
 }
 
 /*
- * The unit steps over the bytes up to @to; they lie in the space that is free, and in one chunk or
- * the beginning of the next.
+ * Pad the bytes up to @to, which the unit steps over. They lie in free space, in at most two
+ * chunks.
  */
 noinline void auxpmu_transaction_pad(struct core_unit *unit, u64 to)
 {
@@ -199,24 +198,25 @@ noinline void auxpmu_transaction_pad(struct core_unit *unit, u64 to)
 }
 
 /*
- * What a transaction that follows another without a stop in between has to be worth, in bytes.  A
- * consumer may ask to be woken at every byte, and may give room back byte by byte; each wake-up
- * and each window costs an interrupt, which no user may have at will.
+ * The least bytes of a transaction that follows another without a stop in between. A consumer may
+ * ask to be woken at every byte, and may give space back byte by byte; each wake-up and each window
+ * costs an interrupt, and no user may cause those at will.
  */
 static u64 transaction_least_handover(const struct auxpmu_buffer *buffer)
 {
 	return min_t(u64, PAGE_SIZE, buffer->size / 4);
 }
 
-/* The core has room for trace up to here. */
+/* Position up to which the core has room for trace. */
 static u64 transaction_limit(const struct core_unit *unit)
 {
 	return unit->head + unit->handle.size;
 }
 
 /*
- * Right after another transaction: is the room not worth one?  (The core holds a byte of it back.)
- * A unit with memory of its own is not told of room, so that none of it costs an interrupt.
+ * Right after another transaction: is there too little room for a new one? (The core holds one byte
+ * back.) For a unit with memory of its own, little room costs no interrupts: it does not know of
+ * windows.
  */
 static bool transaction_too_little(const struct core_unit *unit, u64 space)
 {
@@ -238,7 +238,7 @@ bool auxpmu_transaction_window(struct core_unit *unit)
 		.overwrite = buffer->overwrite,
 	};
 
-	/* Bytes kept back by a handover may be more than the core now says are free. */
+	/* A handover may have kept back more bytes than are free now. */
 	if (!buffer->overwrite && unit->handle.size < auxpmu_transaction_uncommitted(unit))
 		return false;
 	request.space = unit->handle.size - auxpmu_transaction_uncommitted(unit);
@@ -249,7 +249,7 @@ bool auxpmu_transaction_window(struct core_unit *unit)
 	unit->window_wakeup = unit->handle.wakeup;
 	if (unit->pub.window.full)
 		return false;
-	/* What is behind the interrupt would not be worth a handover. */
+	/* The rest behind the interrupt would be too little for a transaction. */
 	if (unit->pub.window.to - unit->pub.window.irq < least)
 		unit->pub.window.irq = unit->pub.window.to;
 	if (unit->pub.window.from != unit->position)
@@ -258,8 +258,8 @@ bool auxpmu_transaction_window(struct core_unit *unit)
 }
 
 /*
- * The unit was stopped inside the window that it has: for a sample, or because its task left the
- * CPU and has come back.
+ * A unit that was stopped inside its window goes on in it: after a sample, or when its task comes
+ * back to this CPU.
  */
 bool auxpmu_transaction_goes_on(struct core_unit *unit)
 {
@@ -270,13 +270,13 @@ bool auxpmu_transaction_goes_on(struct core_unit *unit)
 	       auxpmu_window_rest(&unit->pub.rules, &unit->pub.window, unit->position);
 }
 
-/* Bytes below @position of which newer ones have taken the place. */
+/* Bytes below @position that newer ones have overwritten. */
 static u64 transaction_overwritten_below(const struct auxpmu_buffer *buffer, u64 position)
 {
 	return position > buffer->size ? position - buffer->size : 0;
 }
 
-/* @to is how far the trace now reaches. */
+/* The trace now reaches up to @to. */
 void auxpmu_transaction_advance(struct core_unit *unit, u64 to)
 {
 	struct auxpmu_buffer *buffer = unit->pub.buffer;
@@ -289,7 +289,7 @@ void auxpmu_transaction_advance(struct core_unit *unit, u64 to)
 	unit->position = to;
 }
 
-/* The unit dropped trace, and said so. */
+/* The unit dropped @lost bytes of trace. */
 void auxpmu_transaction_lost(struct core_unit *unit, u64 lost)
 {
 	if (!lost)
@@ -309,8 +309,8 @@ void auxpmu_transaction_gap(struct core_unit *unit)
 }
 
 /*
- * The transaction that was to go on is in another buffer: an inherited event writes to its parent's
- * ring, and the core stops only the parent's event when that is redirected.
+ * The next transaction is in another buffer. An inherited event writes to its parent's ring, and
+ * when the parent is redirected, the core stops only the parent.
  */
 static void transaction_change_buffer(struct core_unit *unit)
 {
@@ -325,15 +325,15 @@ static void transaction_change_buffer(struct core_unit *unit)
 }
 
 /*
- * Hand over what there is, and see how far the consumer has read meanwhile.
+ * Commit what there is, and see how far the consumer has read meanwhile.
  *
- * When all of the room has been used, the core would refuse to begin again, switch the event off,
- * and no record would say TRUNCATED.  So the last bytes are kept back until it is known whether
- * there is room behind them; session_do_arm() hands them over with TRUNCATED if not.
+ * If all room has been used, the core refuses to begin again and switches the event off, and no
+ * record would say TRUNCATED. So keep the last bytes back: if there is still no room behind them,
+ * session_do_arm() has them committed with TRUNCATED.
  *
- * When it fails, what was kept back is lost, and counted: the buffer is being unmapped, or
- * aux_tail is nonsense.  @before may be gone then, but nothing else is at its address as
- * long as IRQs are off.
+ * If beginning fails (the buffer is being unmapped, or aux_tail is nonsense), the bytes kept back
+ * are lost, and counted. @before may be freed meanwhile, but RCU keeps its address from being
+ * reused while IRQs are off.
  */
 enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit)
 {

@@ -15,28 +15,28 @@ static inline u64 auxpmu_transaction_uncommitted(const struct core_unit *unit)
 	return unit->position - unit->head;
 }
 
-/* Open one, in which the unit begins anew. */
+/* Open a transaction; the unit begins anew. */
 enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit);
 
-/* Commit everything but the last @hold bytes and close it. */
+/* Commit everything but the last @hold bytes and close the transaction. */
 void auxpmu_transaction_end(struct core_unit *unit, u64 hold);
 
-/* Close it and open the next; AUXPMU_NO_SPACE or AUXPMU_FAILED if there is none. */
+/* Close the transaction and open the next; AUXPMU_NO_SPACE or AUXPMU_FAILED if that fails. */
 enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit);
 
-/* Is the unit still inside the window that it has? */
+/* Can the unit go on in its present window? */
 bool auxpmu_transaction_goes_on(struct core_unit *unit);
 
 /* Take the next window, and pad up to it.  False when there is no room. */
 bool auxpmu_transaction_window(struct core_unit *unit);
 
-/* The unit steps over the bytes up to @to. */
+/* Pad the bytes up to @to, which the unit steps over. */
 void auxpmu_transaction_pad(struct core_unit *unit, u64 to);
 
 /* The trace now reaches up to @to. */
 void auxpmu_transaction_advance(struct core_unit *unit, u64 to);
 
-/* The unit dropped @lost bytes of trace, and said so. */
+/* The unit dropped @lost bytes of trace. */
 void auxpmu_transaction_lost(struct core_unit *unit, u64 lost);
 
 /* Trace is missing here, and nobody knows how much. */

@@ -28,8 +28,8 @@ static u64 window_min(u64 a, u64 b)
 
 /*
  * A window ends at a multiple of end_align, a whole number of atoms from its start. One of the two
- * divides the other, so the start has to be a multiple of the smaller one, or no end fits; the
- * smaller one is a power of two.
+ * divides the other, so no end fits unless the start is a multiple of the smaller one, which is a
+ * power of two.
  */
 static u64 window_start_multiple(const struct auxpmu_window_rules *rules)
 {
@@ -125,7 +125,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	bytes = auxpmu_chunks_bytes(chunks);
 	/* A unit that does not stop where it may start leaves heads that are not aligned. */
 	skip = rules->atom % window_start_multiple(rules) ? window_start_multiple(rules) - 1 : 0;
-	/* Nor does a chunk begin in the grid, or a head that a buffer of another size has left. */
+	/* Neither chunks nor heads that a buffer of another size has left need lie in the grid. */
 	if (rules->grid)
 		skip = rules->atom - 1;
 	if (rules->granule) {
@@ -136,7 +136,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	need = window_shortest(rules) + rules->spare;
 	if (rules->contiguous && need + (rules->grid ? skip : 0) > page << chunks->order)
 		return "the smallest chunk does not hold one atom and the spare bytes";
-	/* What the end of a chunk may have left over that is no use. */
+	/* Bytes at the end of a chunk that may be too few for a window. */
 	waste = 0;
 	if (rules->contiguous &&
 	    (rules->spare || skip || window_start_multiple(rules) % window_shortest(rules) ||
@@ -162,8 +162,8 @@ static u64 window_longest_end(const struct auxpmu_chunks *chunks,
 }
 
 /*
- * Where the unit has to interrupt at the latest.  Between its interrupt and its being stopped it
- * goes on; so one that can stop only at the ends of regions interrupts a region before the last.
+ * Where the unit has to interrupt at the latest. It goes on writing until it is disarmed; if it can
+ * stop only at region ends, it interrupts one region before the last.
  */
 static u64 window_last_interrupt(const struct auxpmu_chunks *chunks,
 				 const struct auxpmu_window_rules *rules,
@@ -177,7 +177,7 @@ static u64 window_last_interrupt(const struct auxpmu_chunks *chunks,
 	return before > window->from ? before : window->to;
 }
 
-/* Overwriting, does the unit go round without being told where to? */
+/* In overwrite mode: does the unit go round the buffer by itself? */
 static bool window_goes_round(const struct auxpmu_chunks *chunks,
 			      const struct auxpmu_window_rules *rules)
 {

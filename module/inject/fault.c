@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Faults on request, see software.h: the counters in debugfs, and those of the framework's own. */
+/* Faults on request, see software.h: their counts in debugfs, and the framework's own faults. */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
 #include <linux/export.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Faults of the framework's own, see software.h: they cost a no-op until one is first asked for.
+ * The framework's own faults, see software.h: each check is a no-op until a fault is first set.
  * Shared by the framework's own files only.
  */
 #ifndef AUXPMU_FAULT_H
@@ -13,13 +13,13 @@
 
 DECLARE_STATIC_KEY_FALSE(auxpmu_faults);
 
-/* Shall this go wrong now?  Any context. */
+/* Shall this fault happen now?  Any context. */
 static inline bool core_fault(struct auxpmu *pmu, enum core_fault fault)
 {
 	return static_branch_unlikely(&auxpmu_faults) && auxpmu_fault(&pmu->faults[fault]);
 }
 
-/* With the PMU's folder in debugfs.  May sleep. */
+/* After the PMU's debugfs folder was made. May sleep. */
 void auxpmu_core_faults_add(struct auxpmu *pmu);
 
 #endif /* AUXPMU_FAULT_H */

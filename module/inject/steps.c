@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Steps of sessions, for tests that have something happen right there: a function of a backend's is
- * called from the trace event that tells of the step.  See software.h.
+ * Steps of sessions, for tests that need something to happen right there: the trace event of a step
+ * calls a backend's function. See software.h.
  */
 #include <linux/bits.h>
 #include <linux/export.h>
@@ -75,7 +75,7 @@ static const struct step {
 	STEP(sample),
 };
 
-/* Bit n: steps[n] is attached, with the function and for the PMU that the first one was. */
+/* Bit n: steps[n] is attached. All have the same function and PMU. */
 static unsigned long attached;
 static struct auxpmu *attached_pmu;
 static DEFINE_MUTEX(steps_lock);

@@ -4,9 +4,8 @@
  *
  *	mkdir /sys/kernel/config/auxpmu/UNIT; write its attributes; echo 1 > .../UNIT/live
  *
- * A value that cannot be fails at the write, with the reason in the log.  While live, nothing but
- * live can be written, configfs refuses rmdir, and live=0 is EBUSY as long as events or buffers
- * exist.
+ * Writing an impossible value fails, with the reason in the log. While live, only live can be
+ * written, configfs refuses rmdir, and live=0 fails with EBUSY as long as events or buffers exist.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -25,7 +24,7 @@
 
 struct unit {
 	struct config_item item;
-	/* Guards the rest; configfs serialises the writes of one open file only. */
+	/* Guards the rest: configfs serialises only writes of one open file. */
 	struct mutex lock;
 	struct synth_model model;
 	struct synth *live;
@@ -39,7 +38,7 @@ static struct unit *unit_of(struct config_item *item)
 #define unit_notice(unit, fmt, ...) \
 	pr_notice("unit %s: " fmt "\n", config_item_name(&(unit)->item), ##__VA_ARGS__)
 
-/* With the lock held: may the model be changed?  0 or an errno. */
+/* May the model be changed? 0 or an errno. With the lock held. */
 static int model_changeable(struct unit *unit)
 {
 	if (!unit->live)

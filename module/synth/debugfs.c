@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * debugfs of the synthetic PMUs: trace on demand, and how fast it is; file formats in
- * uapi/auxpmu.h.
+ * debugfs of the synthetic PMUs: trace on demand, and how fast it is; uapi/linux/auxpmu.h describes
+ * the files.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -17,12 +17,12 @@
 #include "synth/nmi.h"
 #include "synth/synth.h"
 
-/* What emit writes with IRQs off at a time. */
+/* Bytes that emit writes at a time, with IRQs off. */
 #define EMIT_SLICE	(256u << 10)
 
 #define BENCH_AREA	(256u << 10)
 
-/* What one CPU is asked, and answers. */
+/* Request to one CPU, and its answer. */
 struct emit {
 	struct synth *synth;
 	u64 bytes;
@@ -50,8 +50,9 @@ static void emit_here(void *data)
 	}
 	auxpmu_unit_release(unit);
 	/*
-	 * The core disables an event whose buffer is full in an irq_work.  It is run before emit
-	 * returns, or the caller could ENABLE an event that is only then disabled.
+	 * The core disables an event whose buffer is full in an irq_work. Run that before emit
+	 * returns: otherwise the caller might ENABLE the event first, and the irq_work then disable
+	 * it.
 	 */
 	irq_work_run();
 }
@@ -71,11 +72,11 @@ static int emit_on(struct synth *synth, int cpu, u64 bytes)
 		ret = emit.ret;
 		cond_resched();
 	} while (!ret && bytes && !fatal_signal_pending(current));
-	/* Full just as a slice ended: the next one found nobody tracing. */
+	/* The buffer became full just as a slice ended: the next slice found no armed unit. */
 	return ret == -ENXIO && synth->emitted_bytes ? -ENOSPC : ret;
 }
 
-/* "CPU BYTES", blanks around it allowed.  0 or an errno. */
+/* Parse "CPU BYTES", with blanks around it allowed. 0 or an errno. */
 static int emit_parse(const char __user *from, size_t count, int *cpu, u64 *bytes)
 {
 	char line[64];
@@ -128,7 +129,10 @@ DEFINE_SHOW_ATTRIBUTE(emitted);
 static DEFINE_MUTEX(bench_lock);
 static u64 bench_bytes, bench_records_ns, bench_memset_ns;
 
-/* Records and memset() over the same bytes by turns, so that both see the same machine. */
+/*
+ * Alternate between records and memset() over the same bytes, so that both run under the same
+ * conditions.
+ */
 static void bench(struct synth_stream *stream, void *area, u64 bytes)
 {
 	u64 began;

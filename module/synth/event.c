@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Events of synthetic units: what their config may say, what they need, and what their trace is
- * like.
+ * Events of synthetic units: checks their config, and derives their needs and their stream.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -16,8 +15,8 @@
 #include "synth/synth.h"
 
 /*
- * Nobody needs a synthetic unit in daily use, and AUX areas reach code of the core that most
- * machines have never run.
+ * Off by default: nobody needs synthetic units in daily use, and AUX areas reach code of the core
+ * that most machines never run.
  */
 static bool unprivileged;
 module_param(unprivileged, bool, 0644);
@@ -61,7 +60,7 @@ static const char *synth_config_wrong(const struct perf_event_attr *attr,
 	return NULL;
 }
 
-/* The same of a PMU that bears another's name: its config is that of the other. */
+/* The same for a persona: its config has the fields of the PMU whose name it has. */
 static const char *synth_persona_config_wrong(const struct perf_event_attr *attr,
 					      const struct synth_persona *persona)
 {
@@ -72,7 +71,7 @@ static const char *synth_persona_config_wrong(const struct perf_event_attr *attr
 	return NULL;
 }
 
-/* The config as it is acted on; a persona's says nothing of how the synthetic unit is to trace. */
+/* The config that the synthetic unit follows; a persona ignores its config. */
 static u64 synth_config_of(const struct perf_event *event)
 {
 	return synth_of(synth_pmu_of(event))->persona ? 0 : event->attr.config;
@@ -144,7 +143,7 @@ static bool synth_comes_to(const struct perf_event *event, int cpu)
 	return event->cpu == -1 || event->cpu == cpu;
 }
 
-/* With the lock held: one user of the unit's RAM less; the last one has it freed. */
+/* Drop one user of the unit's RAM, and free it with the last one. With ram_lock held. */
 static void synth_put_unit_ram(struct synth_unit *hw)
 {
 	if (--hw->ram_users)
@@ -153,7 +152,7 @@ static void synth_put_unit_ram(struct synth_unit *hw)
 	hw->ram = NULL;
 }
 
-/* Gives back the trace RAM of the CPUs below @end. */
+/* Drop the event's use of the trace RAM of the CPUs below @end. */
 static void synth_put_ram(const struct perf_event *event, int end)
 {
 	struct synth *synth = synth_of(synth_pmu_of(event));
@@ -177,8 +176,8 @@ static int synth_get_unit_ram(struct synth_unit *hw, u64 bytes, int cpu)
 }
 
 /*
- * Trace RAM for the CPUs the event may come to, on its user's account, as long as there are events
- * that need it.  Inherited events live on their parent's.
+ * Allocate trace RAM for the CPUs the event may come to, on its user's account; it lives as long as
+ * events need it. Inherited events use their parent's.
  */
 static int synth_get_ram(const struct perf_event *event)
 {
@@ -247,7 +246,7 @@ void synth_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
 	kfree(aux->private);
 }
 
-/* sysfs format/: from the numbers in uapi/auxpmu.h. */
+/* sysfs format/: from the numbers in uapi/linux/auxpmu.h. */
 
 #define SYNTH_FORMAT(_name, _NAME, _word)				\
 	PMU_FORMAT_ATTR(_name, _word ":"				\

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * NMIs on request, so that tests can have one come where it hurts: at any moment to another CPU, or
- * inside a given step of a session.
+ * NMIs on request, for tests: at any moment to another CPU, or within a given step of a session.
  *
- * Where no hardware counter overflows there are none otherwise. They are inter-processor interrupts
- * of NMI delivery mode; the handler claims as many as were sent and no others. It is registered
- * while the debugfs file is open, and only then.
+ * Without hardware counters there would be none. They are inter-processor interrupts with NMI
+ * delivery mode; the handler claims as many as were sent and no others. It is registered only while
+ * the debugfs file is open.
  */
 #include <linux/atomic.h>
 #include <linux/cpu.h>
@@ -25,8 +24,8 @@
 #include "synth/nmi.h"
 
 /*
- * Is one on its way to this CPU?  There is never a second: the CPU holds one back at most, and who
- * can say then how many came.
+ * An NMI IPI is in flight to this CPU. At most one: a CPU latches a single NMI, so two sends may
+ * arrive as one.
  */
 static DEFINE_PER_CPU(atomic_t, under_way);
 
@@ -46,7 +45,7 @@ static int synth_nmi_handler(unsigned int type, struct pt_regs *regs)
 	return atomic_xchg(this_cpu_ptr(&under_way), 0) ? NMI_HANDLED : NMI_DONE;
 }
 
-/* Until none is under way to @cpu. */
+/* Wait until none is in flight to @cpu. */
 static int synth_nmi_await(int cpu)
 {
 	while (atomic_read(&per_cpu(under_way, cpu))) {
@@ -57,7 +56,7 @@ static int synth_nmi_await(int cpu)
 	return 0;
 }
 
-/* One after the other; the next is not sent before the last was handled. */
+/* Send one after the other, each when the last was handled. */
 static int synth_nmi_send_many(int cpu, unsigned int count)
 {
 	int ret = 0;
@@ -74,7 +73,7 @@ static int synth_nmi_send_many(int cpu, unsigned int count)
 	return ret;
 }
 
-/* A step of a session.  What is reached in NMI, as by a sample, sends none: no end to it. */
+/* Called at a step of a session. A step in NMI (a sample) sends none, or there would be no end. */
 static void synth_nmi_send_here(const struct auxpmu_unit *unit)
 {
 	if (!in_nmi())

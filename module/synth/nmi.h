@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* NMIs on request, for tests: the debugfs file "nmi", described in uapi/auxpmu.h. */
+/* NMIs on request, for tests: the debugfs file "nmi", described in uapi/linux/auxpmu.h. */
 #ifndef AUXPMU_SYNTH_NMI_H
 #define AUXPMU_SYNTH_NMI_H
 

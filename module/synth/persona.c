@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names that user space knows: the perf tool records AUX data only through PMUs whose exact names
- * it was built with, and wants their format and caps.  A modelled unit may bear such a name where
- * there is no such PMU, so that unmodified tools can be tried; what it writes are still the records
- * of uapi/auxpmu.h.
+ * Personas: the perf tool records AUX data only from PMUs whose names it was built with, and wants
+ * their format and caps. A modelled unit may have such a name if there is no such PMU, so that
+ * unmodified tools can be tried; it still writes the records of uapi/linux/auxpmu.h.
  *
- * What perf wants of a PMU stands in its arch/.../util/ (intel-pt.c, intel-bts.c, arm-spe.c).
+ * What perf expects of a PMU is in its arch/.../util/ (intel-pt.c, intel-bts.c, arm-spe.c).
  */
 #include <linux/bits.h>
 #include <linux/device.h>

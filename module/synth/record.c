@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The records of synthetic trace, which prove themselves: uapi/auxpmu.h has their format.  Writes
- * them to memory, and knows neither units nor sessions but for whose record it is.
+ * Writes the records of synthetic trace to memory. Their format, which makes them verifiable, is in
+ * uapi/linux/auxpmu.h. Knows nothing of sessions or windows.
  */
 #include <linux/crc32poly.h>
 #include <linux/sched/clock.h>
@@ -46,9 +46,9 @@ static void synth_fill_random(u64 *word, u64 *end, u64 base)
 }
 
 /*
- * The kernel's crc32_le() may use vector registers, and warns in NMI (7.2 and newer, x86), where a
- * unit is armed when the overflow of a counter resumes its event.  So this is the table method,
- * eight bytes at a step; table[n] advances a byte's remainder by n more bytes.
+ * The kernel's crc32_le() may use vector registers, and warns in NMI (7.2 and newer, x86), in which
+ * a unit is armed when an overflowing counter resumes its event. So this uses tables, eight bytes
+ * per step: crc_table[n] advances the remainder of a byte by n more bytes.
  */
 static u32 crc_table[8][256] __ro_after_init;
 

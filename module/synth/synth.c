@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Synthetic PMUs: the one that is always there, and those that are modelled at run time.  A backend
- * like any other: it sees windows, never a perf_output_handle.
+ * Synthetic PMUs: the one that is always there, and those modelled at run time. A backend like any
+ * other: it sees windows, never a perf_output_handle.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -103,7 +103,7 @@ static int __init synth_init(void)
 	ret = synth_models_init();
 	if (ret)
 		return ret;
-	/* Last: what users may have opened by then could not be taken back. */
+	/* Last, so that nothing can fail when users may already have opened events. */
 	first = synth_make(&synth_default_model);
 	if (IS_ERR(first))
 		synth_models_exit();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A trace unit made of software.  Its hardware is a timer per CPU, or the debugfs file "emit";
- * being software, it owns the session while it writes.  It writes as each of the three kinds of
- * hardware does, and stops where its model says.
+ * A trace unit made of software. A timer per CPU, or the debugfs file "emit", makes it write; being
+ * software, it owns the session while it writes. It writes as each of the three kinds of hardware
+ * does, and stops where its model says.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -19,16 +19,16 @@ static const struct synth_model *synth_model_of(const struct auxpmu_unit *unit)
 	return &synth_of(unit->pmu)->model;
 }
 
-/* Whole records of @bytes. */
+/* @bytes, rounded down to whole records. */
 static u64 synth_whole(const struct auxpmu_unit *unit, u64 bytes)
 {
 	return rounddown(bytes, synth_stream_of(unit)->record);
 }
 
 /*
- * Where the unit interrupts, on the scale of its position.  One that copies interrupts early for
- * the consumer's sake, but knows no more than its RAM of how much room there is: like an ETB it
- * runs on when the buffer is full, and what does not fit is lost.
+ * Where the unit interrupts, on the scale of its position. A unit that copies interrupts early for
+ * a wake-up of the consumer, but apart from that knows only its RAM: like an ETB it runs on when
+ * the buffer is full, and what does not fit is lost.
  */
 static u64 synth_interrupt_at(const struct auxpmu_unit *unit)
 {
@@ -42,7 +42,7 @@ static u64 synth_interrupt_at(const struct auxpmu_unit *unit)
 	return min(window->irq - window->from, half);
 }
 
-/* Where it is stopped by its interrupt, which takes a while to be served. */
+/* Where its interrupt, which takes a while to be served, stops it. */
 static u64 synth_served_at(const struct auxpmu_unit *unit)
 {
 	const struct synth_unit *hw = unit->private;
@@ -53,7 +53,7 @@ static u64 synth_served_at(const struct auxpmu_unit *unit)
 	return interrupt + synth_whole(unit, synth_model_of(unit)->irq_delay + hw->late);
 }
 
-/* By how much the interrupt of the window that is being armed is to be late. */
+/* By how many bytes the interrupt of the window being armed will be late. */
 static u64 synth_lateness(struct auxpmu_unit *unit)
 {
 	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_LOST_IRQ))
@@ -67,7 +67,7 @@ void synth_spurious_irq(struct synth *synth)
 		auxpmu_interrupt(synth->pmu);
 }
 
-/* Where it has no memory left: what it makes from there on is lost. */
+/* Where its memory ends: trace from there on is lost. */
 static u64 synth_stops_at(const struct auxpmu_unit *unit)
 {
 	if (synth_copies(unit))
@@ -77,7 +77,7 @@ static u64 synth_stops_at(const struct auxpmu_unit *unit)
 	return unit->window.to + synth_whole(unit, unit->rules.spare);
 }
 
-/* The memory at the unit's position; *@length becomes less where it does not lie together. */
+/* The memory at the unit's position; *@length is cut to the contiguous bytes there. */
 static void *synth_memory_at(const struct synth_unit *hw, u64 *length)
 {
 	const struct auxpmu_unit *unit = hw->unit;
@@ -94,13 +94,13 @@ static void *synth_memory_at(const struct synth_unit *hw, u64 *length)
 	return data;
 }
 
-/* What the unit made since it was armed, on the scale of its position. */
+/* How far the unit got, lost bytes included, on the scale of its position. */
 static u64 synth_reached(const struct synth_unit *hw)
 {
 	return hw->position + hw->lost;
 }
 
-/* Write up to @bytes of records, but not past the interrupt.  Returns what was written. */
+/* Write up to @bytes of records, but not past the interrupt. Returns the bytes written or lost. */
 static u64 synth_write_some(struct synth_unit *hw, u64 bytes)
 {
 	struct auxpmu_unit *unit = hw->unit;
@@ -157,8 +157,8 @@ static u64 synth_address_at(const struct synth_stream *stream, u64 step)
 }
 
 /*
- * Execute up to @bytes of the program, in records, as far as it is all traced or all not.  Returns
- * how far that is; *@trace says which.
+ * Execute the program for up to @bytes of records, until filters change between tracing it and not.
+ * Returns the bytes; *@trace: they are traced.
  */
 static u64 synth_run_program(struct synth_unit *hw, u64 bytes, bool *trace)
 {
@@ -202,12 +202,12 @@ u64 synth_write(struct synth_unit *hw, u64 bytes)
 	return bytes - left;
 }
 
-/* With IRQs off for more than that nobody else's timer is served in time. */
+/* Bytes of one tick at most: IRQs are off meanwhile, and other timers are late. */
 #define SYNTH_TICK_MOST		(32u << 10)
 
 /*
- * Write what is owed by now, as far as one tick may.  A tick that comes late owes no more than one
- * that comes in time: the rate is what the unit makes at most.  Returns what is left.
+ * Write the credit, up to the limit of one tick. A late tick earns no more than one in time: the
+ * rate is an upper bound. Returns the rest.
  */
 static u64 synth_pay(struct synth_unit *hw)
 {
@@ -219,7 +219,7 @@ static u64 synth_pay(struct synth_unit *hw)
 		hw->credit += stream->rate;
 	due = min(hw->credit, most);
 	now = due - due % stream->record;
-	/* What a full buffer kept it from writing is not owed later. */
+	/* Do not make up later for what a full buffer prevented. */
 	if (synth_write(hw, now) < now)
 		hw->credit = 0;
 	else
@@ -240,7 +240,7 @@ static enum hrtimer_restart synth_tick(struct hrtimer *timer)
 			left = synth_pay(hw);
 		auxpmu_unit_release(unit);
 	}
-	/* Whatever rate was asked for, half of the CPU is left to others. */
+	/* Leave half of the CPU to others, whatever the rate. */
 	period = 2 * (ktime_get_mono_fast_ns() - began);
 	hw->due_in_full = !left;
 	hrtimer_forward_now(timer, ns_to_ktime(left ? period : max_t(u64, period, NSEC_PER_MSEC)));
@@ -274,7 +274,7 @@ static int synth_add(struct auxpmu_unit *unit)
 	return 0;
 }
 
-/* The timer is pinned and IRQs are off, so it is not running, and need not be waited for. */
+/* The timer is pinned and IRQs are off, so it is not running: no need to wait for it. */
 static void synth_del(struct auxpmu_unit *unit)
 {
 	struct synth_unit *hw = unit->private;
@@ -282,7 +282,7 @@ static void synth_del(struct auxpmu_unit *unit)
 	hrtimer_try_to_cancel(&hw->timer);
 }
 
-/* Hardware that is told one address would write on into whatever lies behind the chunk. */
+/* A unit that is given one address would run on into whatever lies behind the chunk. */
 static bool synth_in_one_chunk(const struct auxpmu_unit *unit)
 {
 	const struct auxpmu_window *window = &unit->window;
@@ -306,14 +306,14 @@ static int synth_arm(struct auxpmu_unit *unit)
 	hw->late = synth_lateness(unit);
 	if (unit->starting) {
 		hw->halted = false;
-		/* A basic block like any other, but that the filters do not apply to it. */
+		/* A basic block like any other, except that filters do not apply to it. */
 		synth_write_record(stream, synth_memory_at(hw, &length), AUXPMU_RECORD_START);
 		hw->position += stream->record;
 	}
 	return 0;
 }
 
-/* Nothing to do: who writes owns the session, so it is not writing now. */
+/* Nothing to do: the writer owns the session, so it is not writing now. */
 static void synth_disarm(struct auxpmu_unit *unit)
 {
 	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_SLOW_STOP))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# How programs on the kit are compiled: objects of DIR go to O/obj, those of the rooms beside this file to O/obj/lib; programs
-# are static, so that they run in any guest.  Needs g++ 13 or newer.  The Makefile that includes this has set DIR and O, and
-# links what it uses of KIT, SYNTH and PERFDATA: a room needs those in front of it.
+# Compiles programs that use the kit: objects of DIR go to O/obj, those of the rooms beside this file to O/obj/lib; programs
+# are static, so that they run in any guest. Needs g++ 13 or newer. The Makefile that includes this sets DIR and O before, and
+# links KIT, SYNTH and PERFDATA as needed: each room needs those before it in this list.
 
 LIB := $(dir $(lastword $(MAKEFILE_LIST)))
 
 CXX ?= g++
 CXXFLAGS ?= -O2
 WARN := -Wall -Wextra -Werror
-# Includes say the room: "kit/event.h".
+# Includes name the room: "kit/event.h".
 INCLUDES := -I$(LIB)
 
 room = $(patsubst $(LIB)%.cc,$(O)/obj/lib/%.o,$(wildcard $(LIB)$(1)/*.cc))

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// drivers/bts/unit.c: a branch trace store as SDM volume 3, "Branch Trace Store (BTS)", has it, which writes real records into
-// buffers of any shape: what it is told, where they land, when it interrupts, and how far it is then said to have come.
+// SPDX-License-Identifier: GPL-2.0-only drivers/bts/unit.c: a branch trace store as in SDM volume 3, "Branch Trace Store
+// (BTS)", writes records into buffers of any shape: how the driver programs it, where records land, when it interrupts, and
+// the position that the driver reports.
 #include "driver.h"
 #include "processor.h"
 

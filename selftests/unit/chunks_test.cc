@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// The contract of module/chunks.h: the map says of every byte which block holds it, and where regions end.
-// The oracle is a plain array with one entry per page (or byte), filled by walking the blocks.
+// SPDX-License-Identifier: GPL-2.0-only The contract of module/chunks.h: the map tells which chunk holds
+// each byte, and where regions end. The oracle is a plain array with one entry per page (or byte), filled
+// by walking the blocks.
 #include "layout.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// drivers/pt/config.c: which attr.config a processor takes, and what IA32_RTIT_CTL it comes to, against the rules as SDM
-// volume 3 ("IA32_RTIT_CTL MSR" and the CPUID bits it depends on) has them, told bit by bit.
+// SPDX-License-Identifier: GPL-2.0-only drivers/pt/config.c: which attr.config a processor accepts, and the resulting
+// IA32_RTIT_CTL, against the rules of SDM volume 3 ("IA32_RTIT_CTL MSR" and the CPUID bits it depends on), bit by bit.
 #include "driver.h"
 #include "processor.h"
 

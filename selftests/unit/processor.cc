@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// What the shim of the kernel asks of processor and memory.
+// SPDX-License-Identifier: GPL-2.0-only The functions of processor and memory that the shim of the
+// kernel calls.
 #include "processor.h"
 
 #include "driver.h"

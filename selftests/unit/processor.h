@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// The processor that the unit tests of the drivers' pure parts run on: what it can do and what its registers hold.
+// SPDX-License-Identifier: GPL-2.0-only The processor for the unit tests of the drivers' pure parts: its
+// capabilities and its registers.
 #pragma once
 
 #include <array>

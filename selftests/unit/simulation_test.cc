@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// A trace unit that obeys its windows, a consumer that reads when it likes, and the buffer between them, cell by cell:
-// what is read is what was written, and who has read everything can always get more.
+// SPDX-License-Identifier: GPL-2.0-only A trace unit that obeys its windows, a consumer that reads when it likes, and
+// the buffer between them, cell by cell: the consumer reads what was written, and when it has read everything it can
+// always get more.
 #include "window_oracle.h"
 
 #include <bit>

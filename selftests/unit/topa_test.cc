@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// drivers/pt/topa.c: a trace unit that follows its tables as SDM volume 3, "Table of Physical Addresses", says, over buffers
-// of any shape: where each byte lands, where the unit interrupts and stops, and what is made of where it then is.
+// SPDX-License-Identifier: GPL-2.0-only drivers/pt/topa.c: a trace unit follows the tables as in SDM volume 3, "Table of
+// Physical Addresses", over buffers of any shape: where each byte lands, where the unit interrupts and stops, and the
+// position that the driver derives.
 #include "driver.h"
 #include "processor.h"
 

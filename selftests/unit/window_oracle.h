@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
-// What module/window.h promises, told twice: byte by byte for small buffers, and by intervals for buffers of any size.
-// Both try candidate positions one after the other, and share nothing with the code under test; with each other the few rules
-// in words below, before the first of them.
+// SPDX-License-Identifier: GPL-2.0-only Two oracles for module/window.h: byte by byte for small buffers, and by intervals for
+// buffers of any size. Both try candidate positions one after the other, and share nothing with the code under test. They
+// share with each other only the few rules below, before the first oracle.
 #pragma once
 
 #include "layout.h"

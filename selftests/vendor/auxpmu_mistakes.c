@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A backend that makes the mistake it is loaded with, and nothing else wrong: for the tests of what
- * the framework says to vendors (selftests/tests/contract/vendor.cc).
+ * A backend that makes one mistake, named by a module parameter, for the tests of how the framework
+ * answers mistakes of vendors (selftests/tests/contract/vendor.cc).
  *
- * The unit is as simple as can be: it writes one record as it is armed, and is silent then. Most of
- * its mistakes would destroy memory or hang the machine if nobody caught them, so it names what is
- * not its own, and does not use it.
+ * The unit writes one record when it is armed, and nothing more. Most mistakes would destroy memory
+ * or hang the machine if nobody caught them, so the backend only names memory that is not its own,
+ * and does not use it.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -37,7 +37,7 @@ enum mistake {
 	/* When it traces. */
 	ARM_FAILS, ARM_POSITIVE, NEGATIVE, NEGATIVE_LOST, BEYOND, NEGATIVE_COPY, SPANS_LONG,
 	SPANS_SHORT, SPANS_THREE, SPANS_NONE, SPANS_NULL, SPANS_NEGATIVE,
-	/* Seen by a paranoid framework. */
+	/* Seen with paranoid=1. */
 	MOVES, BEHIND, UNIT_NONE, UNIT_BEFORE, UNIT_BEHIND, NO_INTERRUPT, IRQS, PREEMPT,
 	SPAN_ADDRESS, IRQS_ON, IRQS_OFF,
 	MISTAKES
@@ -123,7 +123,7 @@ module_param_named(invalidated, invalidated.counter, int, 0444);
 static enum mistake mistake;
 static struct auxpmu *pmu;
 
-/* The unit's memory; all of it, or what is next to it, is a mistake's. */
+/* The unit's memory; some mistakes leave it, or use it without having it. */
 struct mine {
 	u64 bytes;
 	u8 ram[RAM];
@@ -452,7 +452,7 @@ static void make_desc(void)
 		desc.claim = &half_a_claim;
 }
 
-/* Suspends or resumes the unit of CPU 0, as a backend does whose unit somebody else needs. */
+/* Suspend or resume the unit of CPU 0, as a backend does when somebody else needs the unit. */
 static bool suspended;
 
 static void suspend_here(void *data)

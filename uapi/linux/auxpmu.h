@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * What user space may know of auxpmu: the config layout of the synthetic PMU, the format of the
- * trace it writes, and the names under which the framework shows itself in debugfs. Everything else
- * is the perf ABI.
+ * auxpmu for user space: the config layout of the synthetic PMU, the format of the trace it writes,
+ * and the framework's files in debugfs. Everything else is the perf ABI.
  *
  * Plain C99 and C++: fixed-width types come from <linux/types.h>, so the kernel, C and C++ include
  * it unchanged.
@@ -12,10 +11,10 @@
 
 #include <linux/types.h>
 
-/* Where the framework shows itself; a PMU's own folder is AUXPMU_DEBUGFS "/" name. */
+/* The framework's debugfs folder; a PMU's own is AUXPMU_DEBUGFS "/" name. */
 #define AUXPMU_DEBUGFS		"/sys/kernel/debug/auxpmu"
 #define AUXPMU_SYNTH_NAME	"auxpmu_synth"
-/* Where units are modelled: a folder each. */
+/* The configfs folder in which units are modelled, one folder each. */
 #define AUXPMU_CONFIGFS		"/sys/kernel/config/auxpmu"
 
 /*
@@ -25,8 +24,8 @@
  */
 
 /*
- * KiB of trace per millisecond, written from a timer, up to AUXPMU_SYNTH_RATE_MAX; 0 means
- * AUXPMU_SYNTH_RATE_DEFAULT.  Never takes more than half of a CPU.
+ * KiB of trace per millisecond, written by a timer, up to AUXPMU_SYNTH_RATE_MAX; 0: the unit's own
+ * rate, AUXPMU_SYNTH_RATE_DEFAULT unless modelled. Never takes more than half of a CPU.
  */
 #define AUXPMU_SYNTH_RATE_LO		0
 #define AUXPMU_SYNTH_RATE_HI		15
@@ -50,8 +49,8 @@
 #define AUXPMU_SYNTH_PAGES_HI		24
 
 /*
- * No timer: trace is written at start and when asked through debugfs (see "emit" below) only.
- * Excludes rate.
+ * No timer: the unit writes trace only at start and through debugfs (see "emit" below). Excludes
+ * rate.
  */
 #define AUXPMU_SYNTH_MANUAL_LO		25
 #define AUXPMU_SYNTH_MANUAL_HI		25
@@ -60,7 +59,7 @@
 #define AUXPMU_SYNTH_SEED_LO		0
 #define AUXPMU_SYNTH_SEED_HI		31
 
-/* attr.config2: address of the program that is traced, see struct auxpmu_record; any value. */
+/* attr.config2: address of the program that is traced, see below; any value. */
 #define AUXPMU_SYNTH_PROGRAM_LO		0
 #define AUXPMU_SYNTH_PROGRAM_HI		63
 
@@ -69,7 +68,7 @@ enum auxpmu_synth_output {
 	AUXPMU_SYNTH_SCATTER = 0,
 	/* One contiguous window at a time, as BTS, SPE and TRBE. */
 	AUXPMU_SYNTH_WINDOW = 1,
-	/* Trace RAM of its own, copied into the AUX area, as ETB and ETF. */
+	/* Own trace RAM, copied into the AUX area, as ETB and ETF. */
 	AUXPMU_SYNTH_COPY = 2,
 };
 
@@ -80,8 +79,8 @@ enum auxpmu_synth_pattern {
 };
 
 enum auxpmu_synth_pages {
-	AUXPMU_SYNTH_PAGES_LARGE = 0,	/* large chunks if they can be had, else single pages */
-	AUXPMU_SYNTH_PAGES_ANY = 1,	/* no wish; large chunks are used as single pages */
+	AUXPMU_SYNTH_PAGES_LARGE = 0,	/* large chunks if there are any, else single pages */
+	AUXPMU_SYNTH_PAGES_ANY = 1,	/* single pages; large chunks count as single pages */
 	AUXPMU_SYNTH_PAGES_HALF = 2,	/* each half of the buffer one chunk, or mmap fails */
 	AUXPMU_SYNTH_PAGES_WHOLE = 3,	/* the whole buffer one chunk, or mmap fails */
 };
@@ -90,22 +89,21 @@ enum auxpmu_synth_pages {
  * The trace itself: records of one fixed size per event (a power of two from 64 to 4096 bytes),
  * this header and then payload words. Native byte order.
  *
- * A stream is what one kernel event object wrote: an event as opened, or one inherited child of it
- * on one CPU. Within a stream seq counts 0, 1, 2, ... over every record ever made, in every
- * start..stop, whether or not it reached the AUX area: a gap in seq is lost trace. "crc" is the
- * CRC-32 of IEEE 802.3 (zlib's crc32()) over the header bytes in front of it. The payload needs no
- * checksum, since each word follows from the header. A record lies at a multiple of its size in the
- * AUX area.
+ * A stream is what one kernel event object wrote: an event as opened, or one inherited child of it.
+ * Within a stream seq counts every record ever made (0, 1, 2, ...), in all sessions, whether or not
+ * it reached the AUX area: a gap in seq is lost trace. "crc" is the CRC-32 of IEEE 802.3 (zlib's
+ * crc32()) over the header bytes in front of it. The payload needs no checksum, since each word
+ * follows from the header. A record lies at a multiple of its size in the AUX area.
  *
- * What is traced is a program of AUXPMU_PROGRAM_BLOCKS blocks, each AUXPMU_PROGRAM_BLOCK bytes, at
- * the address in attr.config2. It runs through them one after the other, round and round; each
- * block executed is one record, whose "ip" says which, unless address filters leave it out. A
- * stream begins at block 0.
+ * The unit traces a program of AUXPMU_PROGRAM_BLOCKS blocks of AUXPMU_PROGRAM_BLOCK bytes, at the
+ * address in attr.config2. It executes one block after the other, round and round; each executed
+ * block is one record, whose "ip" says which, unless address filters leave it out. A stream begins
+ * at block 0.
  *
- * Where the unit had to step over bytes (a window must start aligned, a chunk has no room for one
- * more record) the bytes stepped over are zero up to the next multiple of 64 and then one record of
- * kind AUXPMU_RECORD_PAD that covers the rest: its size is any multiple of 64; stream, cpu, time
- * and crc are as in any record; all else, seq included, is zero and does not count.
+ * If the unit has to step over bytes (a window must start aligned, or a chunk has no room for one
+ * more record), the framework pads them: zeros up to the next multiple of 64, and one record of
+ * kind AUXPMU_RECORD_PAD for the rest. Its size is any multiple of 64; magic, stream, cpu, time and
+ * crc are as in any record; all else is zero, and the record has no seq.
  */
 #define AUXPMU_RECORD_MAGIC	0x4d505841u	/* "AXPM" in memory on a little-endian machine */
 #define AUXPMU_RECORD_MIN	64u
@@ -115,7 +113,7 @@ enum auxpmu_synth_pages {
 #define AUXPMU_PROGRAM_BLOCKS	256u
 
 enum auxpmu_record_kind {
-	AUXPMU_RECORD_START = 1,	/* first of a start..stop; its payload is as for DATA */
+	AUXPMU_RECORD_START = 1,	/* first of a session; its payload is as for DATA */
 	AUXPMU_RECORD_DATA = 2,
 	AUXPMU_RECORD_PAD = 3,
 };
@@ -125,13 +123,13 @@ struct auxpmu_record {
 	__u32 size;		/* bytes of the whole record, header included */
 	__u16 kind;		/* enum auxpmu_record_kind */
 	__u16 pattern;		/* enum auxpmu_synth_pattern */
-	__u32 cpu;		/* that wrote it */
+	__u32 cpu;		/* on which it was written */
 	__u64 stream;		/* unique since the module was loaded; never 0 */
 	__u64 parent;		/* stream of the event it was inherited from, or 0 */
 	__u64 seq;
 	__u64 time;		/* ns, the kernel's local_clock(): monotonic on one CPU */
 	__u32 seed;		/* attr.config1 */
-	__u32 ip;		/* of what was traced: offset in the program */
+	__u32 ip;		/* offset of the block in the program */
 	__u32 reserved;		/* zero */
 	__u32 crc;
 };
@@ -162,24 +160,24 @@ static inline __u64 auxpmu_record_base(__u64 stream, __u64 seq, __u32 seed)
  *	One line per live AUX buffer:
  *	"bytes=N mode=full|overwrite chunks=N orders=ORDER:COUNT[,...]"
  * faults/NAME
- *	How many times more something goes wrong; 0 unless written.  See docs/testing.md.
+ *	How many more times this fault happens; 0 unless written.  See docs/testing.md.
  *
  * Of synthetic PMUs only:
  *
  * emit
  *	Write "CPU BYTES": the unit of that CPU writes BYTES (rounded up to whole records) at
- *	once, interrupting, wrapping and stopping as it would on its own.  The write fails with
- *	ENXIO when no event is tracing there, ENOSPC when the buffer became full first.
+ *	once, and interrupts, wraps and stops as it would by itself.  The write fails with ENXIO
+ *	if no event is tracing there, with ENOSPC if the buffer became full first.
  * emitted
- *	What the last write to emit got done: "CPU BYTES"
+ *	How much the last write to emit has written: "CPU BYTES"
  * bench
- *	Write "BYTES": fills that many bytes of a private 256 KiB area with records of 4096
- *	bytes, and the same with memset().  Read: "BYTES records_ns memset_ns"
+ *	Write "BYTES": writes that many bytes into a private 256 KiB area, over and over, once as
+ *	records of 4096 bytes and once with memset().  Read: "BYTES records_ns memset_ns"
  * nmi (x86)
- *	For one user at a time; what is asked for ends when it is closed.  Write "CPU COUNT":
- *	sends that many NMIs to that CPU, each when the one before was handled.  Write "at STEP":
- *	every CPU sends itself an NMI whenever its session is at that step, unless it is in one
- *	already; STEP is request, begin, arm, disarm, end, full or sample, as the trace events
+ *	Can be open once at a time; closing it ends everything.  Write "CPU COUNT": sends
+ *	that many NMIs to that CPU, each when the one before was handled.  Write "at STEP": every
+ *	CPU sends itself an NMI whenever its session is at that step, unless it is in NMI already.
+ *	STEP is request, begin, arm, disarm, end, full or sample, as in the trace events
  *	auxpmu:auxpmu_STEP.  Write "off": no more of these.
  */
 

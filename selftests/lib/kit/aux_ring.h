@@ -3,8 +3,8 @@
  * AuxRing: the AUX area of an event, which the trace unit writes and one consumer reads in place.
  *
  * Full trace (mapped writable): the kernel publishes bytes by aux_head, loaded with acquire; the consumer gives room back by
- * aux_tail, stored with release.  The unit never writes what has not been given back; when there is no room the event is
- * switched off, and goes on only with aux_tail moved and then Event::enable().
+ * aux_tail, stored with release. The unit never writes into room that has not been given back. When there is none the event is
+ * switched off; to go on, move aux_tail and call Event::restart().
  *
  * Overwrite (mapped read-only): the unit keeps the newest bytes and aux_tail means nothing.  Look at it while the event is
  * disabled.  Nothing here allocates or throws after map().
@@ -46,7 +46,7 @@ struct Snapshot {
 	 */
 	bool certain = false;
 	bool wrapped = false; /* only when certain */
-	/* Of a snapshot since another: bytes between the two that newer ones took the place of. */
+	/* snapshot_since(): bytes between the two snapshots that newer ones have overwritten. */
 	std::uint64_t missed = 0;
 };
 
@@ -73,7 +73,7 @@ inline Snapshot ring_snapshot(std::span<const std::byte> ring, std::uint64_t hea
 	return shot;
 }
 
-/* The same without what an earlier one, of the same ring and certain, held. */
+/* The same without the bytes that an earlier snapshot (of the same ring, and certain) held. */
 inline Snapshot ring_snapshot_since(
 	std::span<const std::byte> ring, std::uint64_t head, bool monotonic, const Snapshot &earlier) noexcept
 {
@@ -97,7 +97,7 @@ public:
 	 */
 	static Result<AuxRing> map(
 		const DataRing &data, const Event &event, std::size_t bytes, AuxMode mode, bool monotonic_head = false);
-	/* Of an area of data's ring that is mapped already, as mode wants it: takes it over. */
+	/* Takes over an area of data's ring that is mapped already, in the way of mode. */
 	static AuxRing over(const DataRing &data, Mapping mapped, AuxMode mode, bool monotonic_head = false);
 
 	/* Bytes written so far (full trace, or monotonic), else the offset behind the newest byte; acquire. */
@@ -114,11 +114,11 @@ public:
 		__atomic_store_n(&page->aux_tail, position, __ATOMIC_RELEASE);
 	}
 
-	/* Overwrite: what is there, while the event is disabled. */
+	/* Overwrite: the trace in the area, while the event is disabled. */
 	Snapshot snapshot() const noexcept { return ring_snapshot(bytes(), head(), monotonic); }
 	/*
-	 * The same without what earlier (of this area, and certain) already held: snapshots taken so, one after the other, are
-	 * the whole trace but for the bytes "missed".
+	 * The same without the bytes that earlier (of this area, and certain) held: such snapshots, one after the other, are
+	 * the whole trace except the bytes "missed".
 	 */
 	Snapshot snapshot_since(const Snapshot &earlier) const noexcept
 	{

@@ -2,10 +2,10 @@
 /*
  * BackwardRing: the data ring of an event with attr.write_backward, which keeps the newest records.
  *
- * The kernel writes it from its end to its beginning and over what is there: data_head counts down from 0, and the newest
- * record begins at it, so that a reader finds record after record, newest first, without having followed along.  Since
- * data_head counts every byte ever written, it is known whether the ring has wrapped, and what was overwritten since it was
- * last read.
+ * The kernel writes the ring from its end to its beginning and overwrites old records: data_head counts down from 0, and the
+ * newest record begins there, so that a reader finds record after record, newest first, without having read earlier ones.
+ * data_head counts every byte ever written, and so tells whether the ring has wrapped, and how much was overwritten since the
+ * last reading.
  *
  * To read, stop the writer first: Event::pause_output(), dump(), Event::resume_output().
  */
@@ -29,7 +29,7 @@
 namespace auxpmu
 {
 
-/* What one reading of a backward ring came to. */
+/* The result of one reading of a backward ring. */
 struct Dump {
 	std::uint64_t records = 0;     /* that were handed out */
 	std::uint64_t bytes = 0;       /* of those */
@@ -39,7 +39,7 @@ struct Dump {
 	bool corrupt = false;          /* was there something that is no record? */
 };
 
-/* The reading itself, of any memory: knows nothing of mappings, and remembers where it ended. */
+/* Reads any memory that is laid out so: knows nothing of mappings, and remembers where it ended. */
 class BackwardReader
 {
 public:

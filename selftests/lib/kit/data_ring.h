@@ -25,8 +25,8 @@ namespace auxpmu
 {
 
 /*
- * How the data ring is mapped.  The kernel never overwrites records of a writable one: when it is full they are lost, and
- * counted.  A read-only one it overwrites without asking.
+ * How the data ring is mapped. The kernel never overwrites records of a writable one: when it is full they are lost, and
+ * counted. A read-only ring is overwritten.
  */
 enum class DataAccess { read_write, read_only };
 
@@ -40,7 +40,7 @@ public:
 	 * to be written to the user page.
 	 */
 	static Result<DataRing> map(const Event &event, std::size_t bytes, DataAccess access = DataAccess::read_write);
-	/* Of a user page and a ring that are mapped already, writable: takes them over. */
+	/* Takes over a user page and a ring that are mapped already, writable. */
 	static DataRing over(Mapping mapped);
 
 	/*
@@ -77,7 +77,7 @@ public:
 	std::uint64_t head() const noexcept { return __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE); }
 	/* Bytes a read-only ring overwrote before they were read; the records in them are gone. */
 	std::uint64_t overwritten() const noexcept { return overrun; }
-	/* Was there something that is no record?  Never, unless somebody else writes to the ring. */
+	/* Were there bytes that are no record? Never, unless somebody else writes to the ring. */
 	bool corrupt() const noexcept { return broken; }
 
 	perf_event_mmap_page &page() const noexcept { return *reinterpret_cast<perf_event_mmap_page *>(control()); }

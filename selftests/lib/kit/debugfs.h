@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a PMU of auxpmu has its files in debugfs, and what to say when one cannot be used. */
+/* The debugfs files of a PMU of auxpmu, and the error if one cannot be used. */
 #ifndef AUXPMU_KIT_DEBUGFS_H
 #define AUXPMU_KIT_DEBUGFS_H
 

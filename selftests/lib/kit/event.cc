@@ -47,7 +47,9 @@ std::string errno_text(int code)
 	return std::format("{} ({})", name ? name : "error", std::strerror(code));
 }
 
-/* What perf_mmap() may pin: perf_event_mlock_kb per CPU online for each user, and RLIMIT_MEMLOCK per process on top. */
+/*
+ * The memory that perf_mmap() may pin: perf_event_mlock_kb per online CPU for each user, and RLIMIT_MEMLOCK per process on top.
+ */
 std::string memory_limits(std::size_t bytes)
 {
 	rlimit limit{};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Event: one perf event, from perf_event_open() to close().  And the words for what the kernel answers when it will not:
- * which limit was hit, and what to do.
+ * Event: one perf event, from perf_event_open() to close(). Errors explain the kernel's errno: which limit was hit, and what to
+ * do.
  */
 #ifndef AUXPMU_KIT_EVENT_H
 #define AUXPMU_KIT_EVENT_H
@@ -29,31 +29,31 @@ struct Target {
 	static constexpr Target task_on_cpu(pid_t pid, int cpu) noexcept { return {pid, cpu}; }
 };
 
-/* Of a software event that counts nothing: to look at the times of, to lend a ring, to be in the way. */
+/* attr of a software event that counts nothing: to read its times, to lend its ring, to be in the way. */
 perf_event_attr dummy_attr() noexcept;
 
-/* attr.aux_action, which older headers have as a reserved word behind aux_sample_size. */
+/* attr.aux_action; in older headers it is the reserved word behind aux_sample_size. */
 enum class AuxAction : std::uint32_t { start_paused = 1, pause = 2, resume = 4 };
 void set_aux_action(perf_event_attr &attr, AuxAction action) noexcept;
 
 class Event
 {
 public:
-	/* perf_event_open(); the descriptor is close-on-exec.  The error says what was asked and what stood against it. */
+	/* perf_event_open(); the descriptor is close-on-exec. The error says what was asked and why the kernel refused it. */
 	static Result<Event> open(const perf_event_attr &attr, Target target, int group_fd = -1);
 
 	/* PERF_EVENT_IOC_ENABLE and _DISABLE.  ENABLE does nothing to an event that is not off. */
 	Result<void> enable() const noexcept;
 	Result<void> disable() const noexcept;
 	/*
-	 * To go on after PERF_AUX_FLAG_TRUNCATED, when room has been made: disable(), then enable().  The kernel switches the
-	 * event off a moment after the consumer can see the record; enable() alone, if it comes between, does nothing, and the
-	 * event then stays off.
+	 * Go on after PERF_AUX_FLAG_TRUNCATED, when room was given back: disable(), then enable(). The kernel switches the
+	 * event off a moment after the consumer can see the record; an enable() alone in that moment does nothing, and the
+	 * event stays off.
 	 */
 	Result<void> restart() const noexcept;
 	/*
-	 * PERF_EVENT_IOC_PAUSE_OUTPUT: nothing is written to the data ring of this event until it is resumed; what was to be
-	 * written is counted in a PERF_RECORD_LOST then.  The AUX area is not concerned.
+	 * PERF_EVENT_IOC_PAUSE_OUTPUT: nothing is written to the data ring of this event until it is resumed; a
+	 * PERF_RECORD_LOST then counts the records that were not written. Does not affect the AUX area.
 	 */
 	Result<void> pause_output() const noexcept;
 	Result<void> resume_output() const noexcept;
@@ -62,7 +62,7 @@ public:
 	 * 0xffffffff81000000/16", several with commas.
 	 */
 	Result<void> set_filter(const std::string &filters) const;
-	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target, which lends it. */
+	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target. */
 	Result<void> set_output(const Event &target) const;
 
 	struct Times {

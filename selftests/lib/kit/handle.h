@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Owners of what the kernel hands out: a file descriptor, a mapping.  Move-only; given back in the destructor.
+ * Owners of a file descriptor and of a mapping. Move-only; released in the destructor.
  */
 #ifndef AUXPMU_KIT_HANDLE_H
 #define AUXPMU_KIT_HANDLE_H

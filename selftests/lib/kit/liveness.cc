@@ -18,7 +18,7 @@ Result<Liveness> Liveness::watch(const Event &event)
 
 Result<Liveness::State> Liveness::look(const Event &event) const
 {
-	/* What the clock counts between its two readings lies between the event's, too. */
+	/* The time that the second event counts between its two readings also lies between those of the event. */
 	auto event_before = event.times();
 	auto clock_before = clock.times();
 	auto clock_after = clock.times();

@@ -2,10 +2,10 @@
 /*
  * Liveness: is an event still on, or has the kernel switched it off (its buffer was full)?
  *
- * The kernel tells in one way only: the time enabled of an event that is off stands still.  But so does that of any event
- * while perf's clock stands still, which it does where the kernel does not trust the TSC (virtual machines, machines whose
- * TSCs differ) from one tick after the last tick on until the next comes (kernel/sched/clock.c, sched_clock_local()).
- * So a second event, which nobody switches off, tells whether there was time to count.
+ * The only sign is that the time enabled of an event stands still when it is off. But the time of every event stands still
+ * while perf's clock does: if the kernel does not trust the TSC (virtual machines, machines whose TSCs differ), it stops one
+ * tick after the last tick until the next one (kernel/sched/clock.c, sched_clock_local()). So a second event, which nobody
+ * switches off, tells whether time has passed.
  */
 #ifndef AUXPMU_KIT_LIVENESS_H
 #define AUXPMU_KIT_LIVENESS_H
@@ -23,13 +23,15 @@ public:
 	enum class State {
 		on,
 		off,
-		unknown, /* no time has passed for either: a thread that does not run, or a clock that stands */
+		unknown, /* no time has passed for either: the thread does not run, or the clock stands */
 	};
 
 	/* Opens the second event, a software event that counts nothing, for the thread and CPU that event follows. */
 	static Result<Liveness> watch(const Event &event);
 
-	/* How event, of the same thread and CPU, is at this moment.  Never waits.  Needs what Event::times() needs. */
+	/*
+	 * The state of event, of the same thread and CPU, at this moment. Never waits. Has the requirements of Event::times().
+	 */
 	Result<State> look(const Event &event) const;
 
 private:

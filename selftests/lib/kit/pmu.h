@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Pmu: what sysfs says about one PMU: its type, its capabilities, and where its config fields lie.  Read once by find(),
- * never again.
+ * Pmu: one PMU as sysfs describes it: its type, its capabilities, and where its config fields lie. find() reads them, once.
  */
 #ifndef AUXPMU_KIT_PMU_H
 #define AUXPMU_KIT_PMU_H
@@ -62,8 +61,8 @@ public:
 	std::optional<std::string> cpumask() const;
 
 	/*
-	 * Is aux_head of an overwriting buffer a monotonic byte count (so that "wrapped" can be told from "not yet full"), or an
-	 * offset in the buffer, as the in-tree PMUs have it?  From caps/aux_head; offset when that is absent.
+	 * In overwrite mode, is aux_head a monotonic byte count (which tells "wrapped" from "not yet full") or, as with in-tree
+	 * PMUs, an offset in the buffer? From caps/aux_head; offset when that is absent.
 	 */
 	bool monotonic_aux_head() const noexcept { return monotonic; }
 

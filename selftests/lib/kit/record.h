@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The records of a data ring, typed.  A RecordView is the bytes where they lie; decode() makes a Record of it without
- * allocating or copying payload: spans point into the view and live as long as it does.
+ * The records of a data ring, typed. A RecordView is the bytes in place; decode() makes a Record of it without allocating or
+ * copying payload: its spans point into the view and live as long as the view.
  */
 #ifndef AUXPMU_KIT_RECORD_H
 #define AUXPMU_KIT_RECORD_H
@@ -23,7 +23,7 @@ struct RecordView {
 	std::span<const std::byte> body; /* header.size - sizeof(header) bytes */
 };
 
-/* What sample_id_all puts at the end of every record that is not a sample; a member is 0 when sample_type leaves it out. */
+/* The trailer that sample_id_all appends to every record that is not a sample; a member is 0 if sample_type leaves it out. */
 struct SampleId {
 	std::uint32_t pid = 0, tid = 0;
 	std::uint64_t time = 0;
@@ -88,8 +88,8 @@ struct TaskRecord {
 };
 
 /*
- * PERF_RECORD_SAMPLE.  Fields from IP to CALLCHAIN, RAW and AUX are understood; with others in sample_type what follows the
- * first unknown one is in "rest" and raw and aux stay empty.
+ * PERF_RECORD_SAMPLE. Fields from IP to CALLCHAIN, RAW and AUX are decoded. If sample_type has another field, everything from
+ * there on is in "rest", and raw and aux stay empty.
  */
 struct SampleRecord {
 	SampleId id;

@@ -3,9 +3,9 @@
  * Recorder: an AUX event, the ring of its records and the area of its trace, with the steps that every consumer goes through:
  * wait, take the trace, take the records, go on where the area was full, and take the rest when the event is off.
  *
- * For one thread.  Trace and records are handed out where they lie, and their room is given back when the function that took
- * them has returned: what is to be kept has to be copied.  If it throws, what it was called with stays, and comes again.
- * Nothing here allocates between start() and finish() unless it fails.
+ * For one thread. Trace and records are handed out in place. Their room is given back when the function that took them returns,
+ * so copy what you want to keep. If it throws, nothing is given back, and the same bytes come again. Nothing here allocates
+ * between start() and finish() unless it fails.
  */
 #ifndef AUXPMU_KIT_RECORDER_H
 #define AUXPMU_KIT_RECORDER_H
@@ -40,19 +40,19 @@ public:
 		bool monotonic_head = false; /* Pmu::monotonic_aux_head() of the PMU */
 	};
 
-	/* Opens the event and maps both.  The error is that of the step that failed: Event::open(), or one of the two map(). */
+	/* Opens the event and maps both. The error is that of the failed step: Event::open(), or one of the two map(). */
 	static Result<Recorder> open(const Setup &setup);
 
-	/* Of an event whose rings are mapped already; takes all three over.  aux was mapped behind ring. */
+	/* Takes over an event and its rings, which are mapped already, aux behind ring. */
 	Recorder(Event event, DataRing ring, AuxRing aux) noexcept
 		: leader(std::move(event)), forward(std::move(ring)), area(std::move(aux))
 	{
 	}
 
 	/*
-	 * Opens one more event, in the group of the AUX event, whose records go to the same ring: to take samples of the trace,
-	 * or to pause and resume it.  It is closed with the Recorder.  A record does not say whose it is, unless all of them have
-	 * PERF_SAMPLE_IDENTIFIER.
+	 * Opens one more event in the group of the AUX event, with records in the same ring: to take samples of the trace, or
+	 * to pause and resume it. It is closed with the Recorder. Records do not say from which event they are, unless all
+	 * events have PERF_SAMPLE_IDENTIFIER.
 	 */
 	Result<void> add_member(const perf_event_attr &attr, Target target);
 
@@ -61,15 +61,15 @@ public:
 
 	enum class Wake {
 		ready,   /* there is something to take */
-		over,    /* whom the event follows is gone: no more than what there is now will come */
+		over,    /* the thread that the event follows is gone: nothing more will come */
 		nothing, /* so much time has passed, or a signal came */
 	};
-	/* Waits for that many milliseconds at most; -1: for ever.  Overwritten areas and rings wake nobody. */
+	/* Waits for at most that many milliseconds; -1: for ever. Areas and rings in overwrite mode never wake. */
 	Result<Wake> wait(int milliseconds) const;
 
 	/*
-	 * Full trace: calls take(const Spans &) with the trace that there is, if any; aux().tail() is then the position of its
-	 * first byte.  In overwrite mode it does nothing: see aux().snapshot().
+	 * Full trace: calls take(const Spans &) with the trace in the area, if any; aux().tail() is the position of its first
+	 * byte. Does nothing in overwrite mode: see aux().snapshot().
 	 */
 	template <class TakeTrace>
 	void drain_trace(TakeTrace &&take)
@@ -85,8 +85,8 @@ public:
 	}
 
 	/*
-	 * Calls take(const RecordView &) with each record there is, oldest first; decode() reads it.  Of a backward ring there
-	 * is no such order: see backward().  Returns how many there were.
+	 * Calls take(const RecordView &) with each record in the ring, oldest first; decode() reads it. For a backward ring use
+	 * backward(). Returns the number of records.
 	 */
 	template <class TakeRecord>
 	std::size_t drain_records(TakeRecord &&take)
@@ -100,9 +100,9 @@ public:
 	}
 
 	/*
-	 * The trace, and then the records, which tell of trace that is taken already, or comes next time.  If the records say
-	 * that the area became full, also what was written between the two: then all of its room has been given back, and
-	 * is_full() says that it takes restart() to go on.
+	 * Takes the trace, then the records, which may describe trace of the next call, too. If a record says that the area
+	 * became full, also takes the trace written in between: then all room has been given back, and is_full() says that
+	 * restart() is needed.
 	 */
 	template <class TakeTrace, class TakeRecord>
 	void drain(TakeTrace &&trace, TakeRecord &&record)
@@ -113,12 +113,12 @@ public:
 			drain_trace(trace);
 	}
 
-	/* Has a record said TRUNCATED since the event was started?  It is off then, or will be in a moment. */
+	/* Has a record said TRUNCATED since the event was started? Then the event is off, or will be in a moment. */
 	bool is_full() const noexcept { return stopped; }
 	/* Event::restart(): goes on after is_full(), when room has been made. */
 	Result<void> restart() noexcept { return resumed(leader.restart()); }
 
-	/* Switches the event off, on whatever CPU it is, and takes what is left. */
+	/* Switches the event off, on whatever CPU it is, and takes the rest. */
 	template <class TakeTrace, class TakeRecord>
 	Result<void> finish(TakeTrace &&trace, TakeRecord &&record)
 	{
@@ -128,7 +128,7 @@ public:
 		return {};
 	}
 
-	/* To enable, disable, filter and pause it by hand, to look at its times, to wait for several: its descriptor. */
+	/* The event itself: to enable, disable, filter or pause it, to read its times, to wait on several descriptors. */
 	const Event &event() const noexcept { return leader; }
 	const std::vector<Event> &members() const noexcept { return others; }
 	const AuxRing &aux() const noexcept { return area; }

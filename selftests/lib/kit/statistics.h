@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a PMU of auxpmu shows in debugfs: counters and live buffers.  Needs root.
+ * Counters and live buffers of a PMU of auxpmu, from debugfs. Needs root.
  */
 #ifndef AUXPMU_KIT_STATISTICS_H
 #define AUXPMU_KIT_STATISTICS_H

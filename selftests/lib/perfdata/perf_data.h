@@ -3,8 +3,8 @@
  * PerfData: a perf.data file as perf record writes it, to a file or into a pipe.  The format is that of the kernel's
  * tools/perf/Documentation/perf.data-file-format.txt; nothing of perf is needed to read it.
  *
- * Every size in the file is checked before it is believed; what does not fit is an Error that names the place.  Not read:
- * compressed files (perf record -z), directories (--threads), files of the other byte order.
+ * Every size in the file is checked before use; a wrong one is an Error that names the place. Not read: compressed files (perf
+ * record -z), directories (--threads), files of the other byte order.
  */
 #ifndef AUXPMU_PERFDATA_PERF_DATA_H
 #define AUXPMU_PERFDATA_PERF_DATA_H

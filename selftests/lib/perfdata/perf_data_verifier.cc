@@ -14,7 +14,7 @@ namespace
 
 /* perf's enum auxtrace_type. */
 constexpr std::uint32_t type_intel_bts = 2;
-/* Of intel_bts perf keeps whole branch records only, whatever the trace is made of. */
+/* For intel_bts, perf keeps only whole branch records, whatever the trace consists of. */
 constexpr std::uint64_t bts_record = 24;
 constexpr std::size_t most_streams = 4096;
 constexpr std::uint64_t least_area = 4096;
@@ -116,8 +116,9 @@ bool PerfDataVerifier::collect(const PerfData &file)
 }
 
 /*
- * perf writes a record twice that comes while it looks how far the data ring goes: it does so twice, writes up to the second answer and
- * goes on from the first (perf_mmap__push() in tools/perf/util/mmap.c).  What is the same to the nanosecond is that.
+ * perf reads data_head twice, writes records up to the second value and continues from the first (perf_mmap__push() in
+ * tools/perf/util/mmap.c): a record that comes in between is written twice. Two records that are the same to the nanosecond are
+ * such a pair.
  */
 bool PerfDataVerifier::repeated(const PerfDataRecord &record)
 {
@@ -159,7 +160,7 @@ bool PerfDataVerifier::known(const Ring &ring) const
 	return !ring.lost && !lost_elsewhere;
 }
 
-/* The AUX records of a full trace follow one another.  Where the data ring lost records, that is not known. */
+/* The AUX records of a full trace follow one another. If the data ring lost records, this cannot be checked. */
 bool PerfDataVerifier::announced(const Ring &ring)
 {
 	for (std::size_t n = 1; n < ring.announced.size() && known(ring); n++) {
@@ -209,7 +210,7 @@ std::uint64_t PerfDataVerifier::slack(const Ring &ring) const
 	return ring.payloads[0].file->auxtrace_type() == type_intel_bts ? bts_record : 1;
 }
 
-/* Every byte up to the end, and nothing missing between payloads but what perf itself cuts away. */
+/* Checks every byte up to the end, and that nothing is missing between payloads except what perf itself cuts away. */
 bool PerfDataVerifier::contiguous(const Ring &ring, std::uint64_t end)
 {
 	TraceExpectation trace = expectation(ring.payloads[0].from.cpu);

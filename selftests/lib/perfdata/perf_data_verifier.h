@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PerfDataVerifier: proves that what perf recorded from a synthetic trace unit is all of its trace, and right.
+ * PerfDataVerifier: proves that perf recorded all of a synthetic unit's trace, without errors.
  *
  * Full trace: the AUXTRACE payloads of each AUX area follow one another without a gap from position 0, every byte of them is
  * verified (TraceVerifier), and the PERF_RECORD_AUX announce exactly these positions.  Missing trace is right only where
@@ -8,7 +8,7 @@
  * record says that the trace ended, and is not older than the one before it.  Samples: the payload of each ends
  * with a whole record, has nothing but zeros in front of what is there, and is not older than the one before it.
  *
- * Several files are one recording that perf spread over them (--switch-output), in that order.
+ * Several files are one recording that perf split (--switch-output), in that order.
  */
 #ifndef AUXPMU_PERFDATA_PERF_DATA_VERIFIER_H
 #define AUXPMU_PERFDATA_PERF_DATA_VERIFIER_H

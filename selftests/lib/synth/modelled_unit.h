@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ModelledUnit: a synthetic PMU of one's own, with the properties of some trace hardware; made in configfs, gone with its
- * owner.  Needs root and configfs at /sys/kernel/config.
+ * ModelledUnit: a synthetic PMU with the properties of some trace hardware, made in configfs; the destructor removes it. Needs
+ * root and configfs at /sys/kernel/config.
  */
 #ifndef AUXPMU_SYNTH_MODELLED_UNIT_H
 #define AUXPMU_SYNTH_MODELLED_UNIT_H
@@ -24,10 +24,10 @@ public:
 
 	ModelledUnit(ModelledUnit &&other) noexcept : folder(std::exchange(other.folder, {})) {}
 	ModelledUnit &operator=(ModelledUnit &&other) = delete;
-	/* Takes it out of life and away; both fail silently while events or mappings of it are there. */
+	/* Takes the PMU away and removes the folder; both fail silently while it has events or mappings. */
 	~ModelledUnit();
 
-	/* Writes an attribute; see docs/modelled-units.md.  The reason of a refusal stands in the kernel log. */
+	/* Writes an attribute; see docs/modelled-units.md. The kernel log has the reason of a refusal. */
 	Result<void> set(std::string_view attribute, std::string_view value);
 	Result<void> set(std::string_view attribute, std::uint64_t value);
 	std::string get(std::string_view attribute) const;

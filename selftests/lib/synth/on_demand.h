@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the synthetic PMU does when it is told to, by files of debugfs: trace, NMIs, and a measurement of itself.  Needs root.
+ * Trace, NMIs and a benchmark of the synthetic PMU on demand, by files of debugfs. Needs root.
  */
 #ifndef AUXPMU_SYNTH_ON_DEMAND_H
 #define AUXPMU_SYNTH_ON_DEMAND_H
@@ -24,7 +24,7 @@ public:
 		int error;           /* 0, ENXIO: no event is tracing there, ENOSPC: the buffer became full first */
 		std::uint64_t bytes; /* that were written */
 	};
-	/* Has the unit of cpu write that many bytes, a multiple of the record size, now.  Does not allocate. */
+	/* Makes the unit of cpu write that many bytes, a multiple of the record size, now. Does not allocate. */
 	Outcome emit(int cpu, std::uint64_t bytes) noexcept;
 
 private:
@@ -32,7 +32,7 @@ private:
 	UniqueFd result;
 };
 
-/* NMIs on demand; for one user at a time.  What was asked for ends with the object. */
+/* NMIs on demand; for one user at a time. The destructor ends them. */
 class NmiSender
 {
 public:
@@ -40,7 +40,9 @@ public:
 
 	/* Sends that many to cpu, each when the one before was handled.  Returns 0 or an errno.  Does not allocate. */
 	int send(int cpu, unsigned count) noexcept;
-	/* From now on each CPU sends itself one at that step of its sessions: "begin", "sample", ... (uapi/linux/auxpmu.h). */
+	/*
+	 * From now on each CPU sends itself an NMI at that step of its sessions: "begin", "sample", ... (uapi/linux/auxpmu.h).
+	 */
 	Result<void> at(std::string_view step);
 	/* No more of these. */
 	Result<void> off();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Of one record of the synthetic trace (uapi/linux/auxpmu.h), where it lies: the CRC of its header, the words of its payload. */
+/* For one record of the synthetic trace (uapi/linux/auxpmu.h), in place: the CRC of its header, the words of its payload. */
 #ifndef AUXPMU_SYNTH_TRACE_BYTES_H
 #define AUXPMU_SYNTH_TRACE_BYTES_H
 
@@ -13,7 +13,7 @@ namespace auxpmu
 
 /* CRC-32 of IEEE 802.3, as zlib's crc32() of the same bytes. */
 std::uint32_t crc32(std::span<const std::byte> bytes) noexcept;
-/* The CRC that a header has, of sizeof(auxpmu_record) bytes, but for those that hold it. */
+/* The CRC of a header of sizeof(auxpmu_record) bytes, without the bytes that hold it. */
 std::uint32_t header_crc(const std::byte *bytes) noexcept;
 
 /* Eight bytes as one word. */

@@ -19,7 +19,7 @@ constexpr std::size_t most_cpus = 8192;
 /* Gaps that are remembered, so that they can be accounted for. */
 constexpr std::size_t most_gaps = 1024;
 
-/* The bytes [offset, offset + count) of what lies in two pieces. */
+/* The bytes [offset, offset + count) of two pieces, one after the other. */
 Spans parts(const Spans &spans, std::size_t offset, std::size_t count) noexcept
 {
 	const std::size_t before = std::min(offset, spans.first.size());
@@ -227,7 +227,7 @@ bool TraceVerifier::missing(TraceStream &stream, const auxpmu_record &record) no
 	return true;
 }
 
-/* Does the trace go over to another stream or CPU where it cannot?  A START that is missing has left a gap. */
+/* Does the trace change to another stream or CPU where it cannot? A missing START leaves a gap. */
 bool TraceVerifier::switched(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	if (pad_stream && pad_stream != record.stream && !expected.gaps_allowed)
@@ -279,8 +279,8 @@ bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
 }
 
 /*
- * Between two records of a stream without a gap the program went through blocks that filters leave out only.  Where they
- * stop the trace it goes through any, and the next record is a START, which is made of whatever block it comes to.
+ * Between two records of a stream without a gap, the program executed only blocks that filters leave out. If a filter stopped
+ * the trace, it may have executed any, and the next record is a START, of whatever block comes next.
  */
 bool TraceVerifier::filtered_program(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
@@ -307,7 +307,7 @@ bool TraceVerifier::filtered_program(const TraceStream &stream, const auxpmu_rec
 	return true;
 }
 
-/* Is that what the program executes next?  To be asked before the stream's newest_ip is set. */
+/* Is that the block that the program executes next? Call before the stream's newest_ip is set. */
 bool TraceVerifier::program(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	if (record.ip % AUXPMU_PROGRAM_BLOCK || record.ip >= AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK) [[unlikely]]
@@ -432,7 +432,7 @@ bool TraceVerifier::accounted() noexcept
 	return true;
 }
 
-/* What lies in front of the oldest whole record, with which the trace was found to begin. */
+/* Checks the bytes in front of the oldest whole record, with which the trace begins. */
 bool TraceVerifier::cut_front(const Snapshot &shot, std::size_t skip, const auxpmu_record &oldest) noexcept
 {
 	const std::uint64_t least = seen.empty() ? AUXPMU_RECORD_MAX : seen.front().record_size;
@@ -474,7 +474,7 @@ bool TraceVerifier::snapshot(const Snapshot &shot) noexcept
 	if (!ok())
 		return false;
 	expected.any_first = true;
-	/* An offset that is not certain is right as far as where records may lie. */
+	/* An uncertain offset still tells where records may lie. */
 	at = shot.certain ? shot.from : (shot.to - spans.size()) % AUXPMU_RECORD_MAX;
 	if (shot.certain && shot.to - shot.from != spans.size())
 		return fail(std::format("{} bytes from there to {:#x}", spans.size(), shot.to));

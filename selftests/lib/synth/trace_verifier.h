@@ -2,12 +2,13 @@
 /*
  * TraceVerifier: reads the trace of the synthetic PMU (its format: uapi/linux/auxpmu.h) and proves every byte of it.
  *
- * Of each header magic, size, kind, CRC and the members that its kind leaves zero; each word of each payload, the zeros of
- * padding; where records lie; sequence numbers without gap, repetition or step back for each stream; a START wherever the
- * trace goes over to another stream or CPU; the way of the program; time that never goes back on one CPU.  What is not as
- * it must be is described by the first difference, with its position.  After that the verifier takes nothing more.
+ * It checks magic, size, kind, CRC and zero members of each header; each word of each payload, and the zeros of padding; where
+ * records lie; that sequence numbers of each stream have no gap, repetition or step back; that there is a START wherever the
+ * trace changes to another stream or CPU; the path of the program; that time never goes back on one CPU. error() describes the
+ * first difference, with its position. After that the verifier takes nothing more.
  *
- * Fed with the bytes in the order they were written, in pieces of any size.  Allocates in its constructor, and for error().
+ * Feed it the bytes in the order in which they were written, in pieces of any size. Allocates in its constructor, and for
+ * error().
  */
 #ifndef AUXPMU_SYNTH_TRACE_VERIFIER_H
 #define AUXPMU_SYNTH_TRACE_VERIFIER_H
@@ -88,7 +89,7 @@ public:
 	bool feed(std::span<const std::byte> bytes) noexcept;
 	bool feed(const Spans &spans) noexcept { return feed(spans.first) && feed(spans.second); }
 
-	/* Was the last record whole?  To be asked when everything that was handed over has been fed. */
+	/* Was the last record whole? Call when all committed trace has been fed. */
 	bool complete() noexcept;
 
 	/*
@@ -96,7 +97,7 @@ public:
 	 * (TRUNCATED, PARTIAL).  Before or after its bytes were fed.
 	 */
 	void announce(std::uint64_t offset, std::uint64_t size, bool missing);
-	/* Does every gap lie where an announced record says that trace is missing?  For when all have been announced. */
+	/* Does every gap lie where an announced record says that trace is missing? Call when all have been announced. */
 	bool accounted() noexcept;
 
 	/*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What any user who may open an event can try at the framework's expense: interrupts and transactions at will, memory, units that
- * are claimed again and again, and the first arm in NMI.
+ * What any user who may open events can do at the framework's expense: cause interrupts and transactions, use memory, have
+ * units claimed again and again; and the first arm in NMI.
  */
 #include <cerrno>
 #include <cstdint>
@@ -27,7 +27,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* The least that a transaction is worth which follows another without a stop: a page, or a quarter of a small area. */
+/* The least bytes of a transaction that follows another without a stop: a page, or a quarter of a small area. */
 std::uint64_t least_turn(const Setup &setup)
 {
 	return std::min<std::uint64_t>(page_size(), setup.aux_bytes / 4);

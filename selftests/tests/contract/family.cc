@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A parent's event is redirected while a child, which inherited it, traces: the child goes on in the ring that it is redirected
- * to, and the ring it began in may go.
+ * A parent's event is redirected while a child that inherited it traces: the child goes on in the new ring, and the old ring
+ * may be unmapped.
  */
 #include <cstdint>
 #include <optional>
@@ -40,7 +40,9 @@ public:
 	pid_t begin()
 	{
 		parent = spawn([this] {
-			/* The kernel exchanges the events of tasks that have the same; one that is not inherited keeps it from that. */
+			/*
+			 * The kernel swaps the events of tasks with the same events; one that is not inherited prevents that.
+			 */
 			auto own = Event::open(dummy_attr(), Target::task()).value();
 
 			while (!said[0])

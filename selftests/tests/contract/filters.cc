@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Address filters: of the program that the synthetic unit traces exactly what they name arrives, whatever happens meanwhile. */
+/* Address filters: exactly the part of the synthetic unit's program that they name is traced, whatever happens meanwhile. */
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -197,7 +197,7 @@ TEST_CASE("A filter on a file is in force where and as soon as the file is mappe
 
 	setup.target = Target::task_on_cpu(0, 0);
 	setup.program = program_page;
-	/* Without an event that asks for them the core follows no mappings, and so no filters. */
+	/* The core follows mappings, and so filters, only if an event asks for records of mappings. */
 	setup.mappings = true;
 	Tracer tracer(setup);
 	expect_program(tracer, program_of({{0x40, 0x7f}}));

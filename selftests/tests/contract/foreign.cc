@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Beside an AUX PMU that is not auxpmu's: what is asked of users then, and that neither takes the other's buffers. */
+/* Beside a foreign AUX PMU: users need CAP_PERFMON, and neither PMU takes the other's buffers. */
 #include <cerrno>
 #include <string>
 

@@ -33,8 +33,8 @@ std::uint64_t small_piece(const Setup &setup)
 }
 
 /*
- * A unit with RAM of its own drains up to half of that at once, and what finds no room is lost.  So that nothing is: stop
- * before there is more in it than the buffer takes.
+ * A unit with RAM of its own drains up to half of it at once, and bytes without room are lost. To lose nothing, stop before it
+ * holds more than the buffer takes.
  */
 void pump_in_sessions(Tracer &tracer, std::uint64_t total)
 {
@@ -99,7 +99,7 @@ TEST_CASE("A full trace is contiguous and complete across many wraps", "[synth][
 namespace
 {
 
-/* Starts and stops 20 times; whether the units that promise it have written something each time. */
+/* Starts and stops 20 times; did a unit that promises it write trace each time? */
 void start_and_stop(const Setup &setup)
 {
 	auto tracer = open_or_skip(setup);

@@ -196,8 +196,8 @@ TEST_CASE("Children of an event without an AUX area do not flood its data ring",
 	Setup setup;
 
 	/*
-	 * On a CPU the parent does not come to, so that it is children's attempts that are told of.  The kernel exchanges the
-	 * events of tasks that have the same; one more, which is not inherited, keeps it from that.
+	 * On a CPU to which the parent does not come, so that only attempts of children are recorded. The kernel swaps the
+	 * events of tasks with the same events; one more that is not inherited prevents that.
 	 */
 	auto own = Event::open(dummy_attr(), Target::task()).value();
 	pin(0);

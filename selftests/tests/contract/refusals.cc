@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * After a refusal nothing stays held, whoever refused and at whatever step: no reference of a module, no buffer, no claim on trace
- * units, no hold on the kernel's own PMU, no user of the unit (which could not be taken away then).
+ * After a refusal, by whomever and at whatever step, nothing stays held: no reference on a module, no buffer, no claim on trace
+ * units, no hold on the in-tree PMU, no user of the unit (which could not be taken away then).
  */
 #include <array>
 #include <cerrno>
@@ -246,7 +246,7 @@ private:
 	std::uint64_t before = 0;
 };
 
-/* By the claim: other CPUs were claimed already, and the kernel's own PMU is held, when it turns out that one cannot be had. */
+/* By the claim: it fails on one CPU when other CPUs are claimed already and the in-tree PMU is held. */
 std::vector<Way> ways_of_claims()
 {
 	std::vector<Way> ways;

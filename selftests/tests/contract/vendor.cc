@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the framework says of a vendor's mistakes: the backend of selftests/vendor makes them one at a time, and each is
- * refused, or counted and flagged, with a sentence; the kernel has nothing to say, and the module goes.
+ * Mistakes of a vendor's backend: that of selftests/vendor makes them one at a time. The framework refuses each, or counts and
+ * flags it, with a sentence; the kernel does not complain, and the module can be unloaded.
  */
 #include <cerrno>
 #include <format>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the contract may demand of a unit: trace only where its caps/yields promises it. */
+/* The trace that the contract may demand of a unit: only what its caps/yields promises. */
 #ifndef AUXPMU_TESTS_YIELDS_H
 #define AUXPMU_TESTS_YIELDS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a user may ask of PT and BTS: whatever can be put into an attr is asked of the PMU under test and of the kernel's own, which
- * has to give the same answer, to root and to nobody, and to write the same into the registers.  Where ours is to answer otherwise a
- * test says so, and why.  Of the tests in ask_*.cc.
+ * What users may ask of PT and BTS: the tests in ask_*.cc put everything possible into an attr, for the PMU under test and for
+ * the in-tree one. Both have to give the same answer, to root and to nobody, and to write the same into the registers. Where
+ * ours is meant to differ, a test says so, and why.
  */
 #ifndef AUXPMU_TESTS_ASK_H
 #define AUXPMU_TESTS_ASK_H

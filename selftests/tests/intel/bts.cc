@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The BTS backend: who may use it, in what state the DS area is given back, and where records lie.  Run with --pmu auxpmu_bts;
+ * The BTS backend: who may use it, in what state it leaves the DS area, and where records lie. Run with --pmu auxpmu_bts;
  * everywhere else all of it is skipped.
  */
 #include <array>

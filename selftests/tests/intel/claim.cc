@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The backends for Intel's trace units beside the kernel's own drivers: who has the units when, and in what state they are given
- * back. Run with --pmu auxpmu_pt or auxpmu_bts where there are such units; everywhere else all of it is skipped.
+ * The backends for Intel's trace units beside the in-tree drivers: who owns the units when, and in what state they are
+ * released. Run with --pmu auxpmu_pt or auxpmu_bts where there are such units; everywhere else all of it is skipped.
  */
 #include <array>
 #include <cerrno>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processors whose cores are not all alike: what the Intel PT backend makes of CPUs that differ in CPUID leaf 14H, which these tests read
+ * Processors with different cores: how the Intel PT backend treats CPUs that differ in CPUID leaf 14H, which these tests read
  * on each of them.
  */
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The duty cycle: a program is traced from its first instruction to its last, whatever happens in between. How many instructions it
- * executes is counted by the kernel's own counters; while how many of them the trace unit was on, by the virtual hardware, from the control
- * registers (hwsim/x86/duty.h). What is in the trace plays no part, so that a driver is found out which leaves the unit off, and has nothing wrong
- * in the trace of the rest. For any driver of these units, the kernel's own, too.
+ * The duty cycle: a program is traced from its first instruction to its last, whatever happens in between. The kernel's
+ * counters count the instructions it executes; the virtual hardware counts, from the control registers (hwsim/x86/duty.h),
+ * those for which the trace unit was on. The trace itself plays no part: this finds a driver that leaves the unit off, even if
+ * the trace of the rest is right. For any driver of these units, in-tree ones, too.
  */
 #include <atomic>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Some processors do not have Intel PT at work beside BTS and LBR. The kernel counts for its own PMUs who has which. With --pmu intel_pt or
- * intel_bts the other one is opened, too, whoever drives them (or OTHER=PMU, of the environment): the outcome is in the environment
- * (EXCLUDES=yes or no; of LBR EXCLUDES_LBR), and that of the kernel's own drivers, which these tests run with as well, is what ours has to come
- * up to.
+ * Some processors cannot run Intel PT beside BTS and LBR. For in-tree PMUs, the kernel counts the users of each. With --pmu
+ * intel_pt or intel_bts the other one is opened, too, whoever drives them (or OTHER=PMU, of the environment): the outcome is in
+ * the environment (EXCLUDES=yes or no; of LBR EXCLUDES_LBR), and that of the kernel's own drivers, which these tests run with
+ * as well, is what ours has to come up to.
  */
 #include <cstdlib>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The backends for Intel's trace units when the units do what they do rarely: faults of the virtual trace hardware
- * (docs/virtual-hardware.md), one after the other.  What went wrong is told once and counted exactly, every byte is accounted for,
- * and when it is over the same event traces as much as before.  Run with --pmu auxpmu_pt or auxpmu_bts; everywhere else skipped.
+ * The backends for Intel's trace units when the units misbehave: faults of the virtual trace hardware
+ * (docs/virtual-hardware.md), one after the other. Each is reported once and counted exactly, every byte is accounted for, and
+ * afterwards the same event traces as much as before. Run with --pmu auxpmu_pt or auxpmu_bts; everywhere else skipped.
  */
 #include <optional>
 #include <span>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registers that are lost: by a suspend, by another owner of the trace units, with a CPU that was off.  What the backends for
- * Intel's trace units remember of them is wrong then; these tests look at the registers themselves, at the trace, and at memory
- * that was another owner's.  Run with --pmu auxpmu_pt or auxpmu_bts on the virtual trace hardware; everywhere else skipped.
+ * Registers lose their contents: by a suspend, by another owner of the trace units, with a CPU that was offline. What the
+ * backends for Intel's trace units remember is wrong then; these tests check the registers themselves, the trace, and memory of
+ * another owner. Run with --pmu auxpmu_pt or auxpmu_bts on the virtual trace hardware; everywhere else skipped.
  */
 #include <cstdio>
 #include <format>

@@ -51,7 +51,7 @@ Options &options();
 const Pmu &pmu();
 /* From now on that one is under test. */
 void select_pmu(const std::string &name);
-/* Is that the synthetic one, whose trace can be verified and asked for? */
+/* Is it a synthetic PMU, whose trace can be verified and made on demand? */
 bool synthetic();
 
 /* How an event is to be opened and mapped. */
@@ -106,13 +106,12 @@ public:
 	void enable() { event.enable().value(); }
 	void disable() { event.disable().value(); }
 
-	/* Has bytes written on the CPU of the event (or on cpu), and says how that went; synthetic PMU only. */
+	/* Makes the unit of the event's CPU (or of cpu) write bytes, and returns the result; synthetic PMU only. */
 	Emitter::Outcome emit(std::uint64_t bytes, int cpu = -1);
 	/* emit() that must succeed whole. */
 	void emit_all(std::uint64_t bytes, int cpu = -1);
 	/*
-	 * Has trace produced whatever PMU it is: the synthetic one is asked for bytes, any other is given a busy CPU while it
-	 * is enabled.
+	 * Produces trace on any PMU: asks a synthetic one for bytes, and keeps the CPU busy for any other while it is enabled.
 	 */
 	void produce(std::uint64_t bytes);
 
@@ -121,10 +120,7 @@ public:
 	 * attr of the event that took them to be read, to "sample".
 	 */
 	std::uint64_t drain(const std::function<void(const RecordView &)> &sample = {});
-	/*
-	 * Has bytes written and drained, piece by piece, going on with ENABLE whenever the buffer was full.  Returns how often
-	 * that was.
-	 */
+	/* Has bytes written and drained, piece by piece, with ENABLE whenever the buffer was full. Returns how often it was. */
 	std::uint64_t pump(std::uint64_t bytes, std::uint64_t piece, int cpu = -1);
 
 	/* What the trace has to be from here on, if it is not what the setup says; nothing may have been fed yet. */
@@ -137,8 +133,8 @@ public:
 	bool off();
 
 	/*
-	 * Disables, takes the rest, and holds the three oracles against each other: what the records in the trace say, what
-	 * the data ring said, and what the statistics counted since this Tracer was made.
+	 * Disables, takes the rest, and compares the three oracles: the records in the trace, the records of the data ring, and
+	 * the statistics since this Tracer was made.
 	 */
 	void finish();
 	/* The same without the statistics, for when somebody else traced, too. */
@@ -175,7 +171,7 @@ void pin(int cpu);
 /* CPUs online. */
 int cpus();
 
-/* Tries until it is so; after 20 s the test fails with what it waited for. */
+/* Waits until the condition holds; after 20 s the test fails and says what it waited for. */
 void wait_until(const char *what, const std::function<bool()> &condition);
 
 /* Skips the test unless the synthetic PMU is under test and debugfs can be read. */
@@ -183,7 +179,7 @@ void need_synthetic();
 /* Skips the test when the PMU under test cannot do this. */
 Tracer open_or_skip(const Setup &setup);
 
-/* Runs body in a child process; true when it returned true.  Tell reasons by printing lines that begin with "# ". */
+/* Runs body in a child process; true if it returned true. Body prints reasons as lines that begin with "# ". */
 pid_t spawn(const std::function<bool()> &body);
 bool succeeded(pid_t child);
 
@@ -219,7 +215,9 @@ public:
 	{
 		char byte;
 
-		/* A child has a copy; were that left open, it would wait for a parent that is gone. */
+		/*
+		 * The child has a copy of the writing end; if it stays open, the child waits for ever when the parent is gone.
+		 */
 		out = UniqueFd();
 		return ::read(in.get(), &byte, 1) == 1;
 	}

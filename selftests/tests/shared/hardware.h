@@ -10,7 +10,7 @@
 namespace auxpmu::test
 {
 
-/* The kernel's own PMU of the units of the PMU under test; empty if that is no such PMU. */
+/* The in-tree PMU of the units of the PMU under test; empty if there is none. */
 inline std::string intree()
 {
 	const std::string &ours = options().pmu;
@@ -54,7 +54,7 @@ inline unsigned long nr_filters()
 	return std::stoul("0" + attribute("nr_addr_filters"));
 }
 
-/* The units are given back a moment after the last event is gone. */
+/* The units are released a moment after the last event is gone. */
 inline void wait_until_free(const std::string &pmu = options().pmu)
 {
 	wait_until("the trace units to be given back", [&] { return !attribute("claim", pmu).starts_with("held"); });
@@ -96,7 +96,7 @@ void take_nmis();
 /* Where the kernel has it; skips the test when it does not say. */
 std::uint64_t symbol(const std::string &wanted);
 
-/* An event of the kernel's own driver, opened by the test that is not to disturb it. */
+/* An event of the in-tree driver, which the test must not disturb. */
 Result<Event> open_in_tree(Target target);
 
 /* Traces this thread with the kernel's own driver; bytes. */

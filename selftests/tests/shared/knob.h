@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Settings of the machine that are different while a test runs. */
+/* Settings of the machine that a test changes while it runs. */
 #ifndef AUXPMU_TESTS_KNOB_H
 #define AUXPMU_TESTS_KNOB_H
 
@@ -18,7 +18,7 @@
 namespace auxpmu::test
 {
 
-/* A file of procfs or sysfs that has another content while this lives; false if that could not be. */
+/* Writes a file of procfs or sysfs, and restores it in the destructor; false if writing failed. */
 class Knob
 {
 public:
@@ -45,7 +45,7 @@ private:
 	bool good = false;
 };
 
-/* CPU 1 goes and comes; it is there again when this has gone.  The test is skipped where it cannot go. */
+/* Takes CPU 1 offline and online; the destructor brings it back. Skips the test if it cannot go offline. */
 class Cpu1
 {
 public:
@@ -83,7 +83,7 @@ inline void need_configfs()
 		SKIP("no configfs: this kernel has none, or it cannot be mounted by this user");
 }
 
-/* From now on this process is nobody's: no capabilities, no groups. */
+/* Makes this process user nobody's: no capabilities, no groups. */
 inline bool become_nobody()
 {
 	constexpr uid_t nobody = 65534;

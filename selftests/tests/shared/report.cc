@@ -31,13 +31,13 @@ constexpr int exit_fail = 1;
 constexpr int exit_skip = 4;
 constexpr int catch_nothing_ran = 2;
 
-/* What must not be in the kernel log, whatever a test does; "BUG " and the name of its cache is what SLUB says. */
+/* Words that must not appear in the kernel log, whatever a test does; SLUB says "BUG " and the name of its cache. */
 constexpr const char *splats[] = {"WARNING:", "BUG:", "BUG ", "Oops", "KASAN", "KFENCE", "UBSAN", "general protection",
 	"Call Trace", "INFO: task", "INFO: rcu", "rcu_sched self-detected", "possible circular locking",
 	"inconsistent lock state", "sleeping function called", "unreferenced object", "list_del corruption",
 	"list_add corruption", "refcount_t:", "scheduling while atomic", "Bad page"};
 
-/* What Catch2 does not know of: complaints of the kernel, and what must not be skipped. */
+/* Failures that Catch2 does not know of: complaints of the kernel, and tests that must not be skipped. */
 bool failed_besides = false;
 
 class KtapReporter : public Catch::StreamingReporterBase

@@ -43,8 +43,8 @@ perf_event_attr sampling_member(const std::string &name, std::uint32_t bytes);
 perf_event_attr sampling_member(perf_event_attr asked, std::uint32_t bytes);
 
 /*
- * What is wrong with a sample of size bytes of a trace of that many records, or nothing: zeros in front while there is less,
- * then whole or (the first one) cut records, up to the newest.
+ * What is wrong with a sample of size bytes of a trace of that many records, or "". Right is: zeros in front if there is less
+ * trace, then records up to the newest, of which the first may be cut.
  */
 std::string wrong_with(std::span<const std::byte> trace, const Setup &setup, std::uint64_t records, std::size_t size);
 /* The same when it is not known how many records there were: sets newest to the number behind the newest, 0 for none. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * As much of the kernel as the pure parts of drivers/ need to be compiled for the host's unit tests: what the headers of the
- * kernel that they include come to.  What a processor does (registers, CPUID, which CPU, NMI) and memory are the tests': the
- * functions unit_*().  One CPU, number 0.
+ * As much of the kernel's headers as the pure parts of drivers/ need to compile for the host's unit tests. The tests provide
+ * processor (registers, CPUID, which CPU, NMI) and memory, by the functions unit_*(). One CPU, number 0.
  */
 #ifndef UNIT_SHIM_KERNEL_H
 #define UNIT_SHIM_KERNEL_H
@@ -144,7 +143,7 @@ extern struct cpu_entry_area unit_entry_area;
 #define TP_ARGS(...)
 #define TRACE_EVENT(name, proto, ...)	static inline void trace_##name(proto) {}
 
-/* What module/auxpmu.h has structures and pointers of, and no test looks into. */
+/* Types that module/auxpmu.h uses and no test looks into. */
 struct module;
 #define THIS_MODULE			((struct module *)0)
 typedef struct { int counter; } atomic_t;
