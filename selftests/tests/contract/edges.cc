@@ -56,7 +56,7 @@ TEST_CASE("Wake-ups at every byte cost an interrupt a page, and no more", "[synt
 	pin(0);
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint32_t watermark : {1u, 64u, 100u})
-			for (std::size_t area : {4 * KiB, 8 * KiB, 64 * KiB}) {
+			for (std::size_t area : {page_size(), 2 * page_size(), 16 * page_size()}) {
 				Setup setup;
 
 				setup.output = output;
