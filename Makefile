@@ -9,7 +9,7 @@ VM := selftests/vm
 # The kernel to build for and to install to.
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-# Kernels of the lab: one for modules and vm, several for check, soak and bench.
+# Kernels of the lab: one for modules and vm, several for check, soak and bench; ARCH= of another architecture (selftests/vm/arch).
 KERNEL ?=
 DESTDIR ?=
 built := .
@@ -20,7 +20,7 @@ pages := $(wildcard docs/man/*.4)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
+export ARCH SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 # The directory of whoever typed it, with make -C, too.
