@@ -370,7 +370,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		{},
 		{{"overwrite", "0"}, {"filters", "1"}},
 		{{"min_buffer", "65536"}, {"max_buffer", "131072"}},
-		{{"min_chunk", std::to_string(4 * page_size())}},
+		{{"min_chunk", std::to_string(2 * page_size())}},
 		{{"output", "window"}, {"record", "4096"}},
 		{{"output", "copy"}, {"record", "128"}},
 	};
