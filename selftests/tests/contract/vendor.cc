@@ -606,6 +606,9 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		Backend backend(mistake.name);
 
 		INFO(mistake.name);
+		/* A kernel that is not preempted need not count (6.1 of arm64), and then this is no mistake. */
+		if (name == "preempt" && backend.refused() == EOPNOTSUPP)
+			continue;
 		REQUIRE(backend.refused() == 0);
 		{
 			Tracer tracer(full_trace());
