@@ -9,7 +9,7 @@ VM := selftests/vm
 # The kernel to build for and to install to.
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-# Kernels of the lab: one for modules and vm, several for check, soak and bench.
+# Kernels of the lab: one for modules and vm, several for check, soak and bench; ARCH= of another architecture (selftests/vm/arch).
 KERNEL ?=
 DESTDIR ?=
 built := .
@@ -20,7 +20,7 @@ pages := $(wildcard docs/man/*.4)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
+export ARCH SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 # The directory of whoever typed it, with make -C, too.
@@ -29,7 +29,7 @@ export VM_PWD := $(value PWD)
 # --- modules ------------------------------------------------------------------------
 
 ifeq ($(KERNEL),)
-modules: need-headers ## (default) build for the running kernel; KVER= or KDIR= another; KERNEL= one of the lab
+modules: need-headers ## (default) build for the running kernel; KVER= or KDIR= another; KERNEL= one of the lab, ARCH=arm64 of that architecture
 	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" modules
 else
 modules:
@@ -103,7 +103,7 @@ dist-hwsim: ## the virtual trace hardware as a tarball of its own
 
 # --- lab and guests -------------------------------------------------------------------
 
-demo: ## everything from nothing: lab, modules, a guest, a trace, verified
+demo: ## everything from nothing: lab, modules, a guest, a trace, verified; ARCH=
 	@$(VM)/demo
 
 pt: ## a shell with perf, gdb and cc at a virtual Intel PT, in the current directory; RUN='cmd' DRIVER=auxpmu_pt KERNEL=6.12 PROFILE= SMP= SHARE=dir LOGS=dir HW= FAULT=
@@ -112,7 +112,7 @@ pt: ## a shell with perf, gdb and cc at a virtual Intel PT, in the current direc
 bts: ## the same at a virtual branch trace store; DRIVER=auxpmu_bts
 	@$(VM)/shell bts "$$VM_RUN"
 
-check: ## all tests, in the lab and on all kernels; KERNEL="6.12 7.2" TESTS=pattern DEBUG=1
+check: ## all tests, in the lab and on all kernels; KERNEL="6.12 7.2" TESTS=pattern DEBUG=1 ARCH=arm64
 	@$(VM)/check $(KERNEL)
 
 quick: ## a few minutes of make check, of one kernel, and what that leaves out; KERNEL=
@@ -144,7 +144,7 @@ coverage: ## which lines of the modules the tests, the fuzzer and fault knobs re
 planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
-vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LENIENT= SEED= LOGS=dir
+vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; ARCH=arm64 RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LENIENT= SEED= LOGS=dir
 	@SAY_LOG=1 $(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst --log "/auxpmu/build/log/vm/$(KERNEL)" \
 		$(if $(SHARE),--share "$(SHARE)") $(if $(LOGS),--logs "$(LOGS)") "$$VM_RUN"
 

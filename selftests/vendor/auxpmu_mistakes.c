@@ -486,6 +486,9 @@ static int __init mistakes_init(void)
 	if (n < 0)
 		return -ENOENT;
 	mistake = n;
+	/* Without the count nobody could see it. */
+	if (mistake == PREEMPT && !IS_ENABLED(CONFIG_PREEMPT_COUNT))
+		return -EOPNOTSUPP;
 	make_ops();
 	make_groups();
 	make_desc();

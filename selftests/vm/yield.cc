@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A plugin for guests whose processors are emulated and outnumber the host's: a vCPU that executes PAUSE waits for another one (an IPI,
- * a lock), and lets that one run. Without, a quarter of what two guests take on two processors is spent on waiting. Only when things
+ * A plugin for guests whose processors are emulated and outnumber the host's: a vCPU that executes PAUSE (x86), YIELD or WFE (Arm) waits
+ * for another one (an IPI, a lock), and lets that one run. Without, a quarter of what two guests take on two processors is spent on waiting. Only when things
  * happen changes by it, nothing that a guest could see otherwise.
  *
  *   -plugin yield.so
  */
 #include <cstdio>
+#include <cstring>
 
 #include <sched.h>
 
@@ -17,25 +18,42 @@
 namespace
 {
 
-void on_pause(unsigned, void *)
+/* How the instructions are encoded, with nothing in front that compilers would put there. */
+struct Waiting {
+	const char *target;
+	std::size_t size;
+	std::uint8_t bytes[4];
+};
+constexpr Waiting waiting[] = {
+	{"x86_64", 2, {0xf3, 0x90}},
+	{"aarch64", 4, {0x3f, 0x20, 0x03, 0xd5}},
+	{"aarch64", 4, {0x5f, 0x20, 0x03, 0xd5}},
+};
+const char *target = "";
+
+void on_waiting(unsigned, void *)
 {
 	sched_yield();
 }
 
-/* F3 90, with nothing in front that compilers would put there. */
-bool is_pause(const qemu_plugin_insn *instruction)
+bool waits(const qemu_plugin_insn *instruction)
 {
-	std::uint8_t bytes[2];
-	return qemu_plugin_insn_size(instruction) == sizeof bytes &&
-	       qemu_plugin_insn_data(instruction, bytes, sizeof bytes) == sizeof bytes && bytes[0] == 0xf3 &&
-	       bytes[1] == 0x90;
+	std::uint8_t bytes[sizeof waiting[0].bytes];
+	const std::size_t size = qemu_plugin_insn_size(instruction);
+
+	if (size > sizeof bytes || qemu_plugin_insn_data(instruction, bytes, size) != size)
+		return false;
+	for (const Waiting &one : waiting)
+		if (size == one.size && !std::memcmp(bytes, one.bytes, size) && !std::strcmp(target, one.target))
+			return true;
+	return false;
 }
 
 void on_translation(qemu_plugin_tb *tb, void *)
 {
 	for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
-		if (qemu_plugin_insn *one = qemu_plugin_tb_get_insn(tb, i); is_pause(one))
-			qemu_plugin_register_vcpu_insn_exec_cb(one, on_pause, CB_NO_REGS, nullptr);
+		if (qemu_plugin_insn *one = qemu_plugin_tb_get_insn(tb, i); waits(one))
+			qemu_plugin_register_vcpu_insn_exec_cb(one, on_waiting, CB_NO_REGS, nullptr);
 }
 
 } // namespace
@@ -50,6 +68,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			qemu_api_version);
 		return -1;
 	}
+	for (const Waiting &one : waiting)
+		if (!std::strcmp(info->target_name, one.target))
+			target = one.target;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation, nullptr);
 	return 0;
 }

@@ -101,11 +101,12 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 	"[synth][flight]")
 {
 	need_synthetic();
-	/* The data ring is wide enough, or it is not; so is the AUX area. */
+	/* The data ring is wide enough, or it is not; so is the AUX area. A record of a session takes some 60 bytes. */
+	const unsigned many = static_cast<unsigned>(page_size() / 51);
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint64_t piece : {2 * KiB, 40 * KiB})
-			for (unsigned sessions : {1u, 80u}) {
-				Flight flight(overwriting(output, 32 * KiB), 4 * KiB);
+			for (unsigned sessions : {1u, many}) {
+				Flight flight(overwriting(output, 32 * KiB), page_size());
 				Chain chain(flight.setup);
 				std::uint64_t end = 0; /* of the trace at the dump before */
 				bool wrapped = false;
@@ -157,7 +158,7 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 					end = flight.aux().head();
 					flight.event().resume_output().value();
 				}
-				CHECK(wrapped == (sessions == 80));
+				CHECK(wrapped == (sessions == many));
 				std::uint64_t each = sessions * (piece + flight.setup.record);
 				CHECK(chain.missed ==
 					5 * (each > flight.setup.aux_bytes ? each - flight.setup.aux_bytes : 0));
@@ -259,7 +260,7 @@ TEST_CASE("A flight recorder whose sibling has a ring of its own: paused while t
 	need_synthetic();
 	need_sampling();
 	Setup setup = overwriting(AUXPMU_SYNTH_SCATTER, 64 * KiB);
-	Flight flight(setup, 4 * KiB);
+	Flight flight(setup, page_size());
 	auto attr = numbered_member();
 	auto member = Event::open(attr, setup.target, flight.event().fd()).value();
 	auto ring = BackwardRing::map(member, 32 * KiB).value();
@@ -313,7 +314,7 @@ TEST_CASE("Events share a ring only when they write it in the same direction", "
 	auto event = Event::open(backward, setup.target);
 	if (!event)
 		SKIP("cannot be opened: " << event.error().text);
-	auto ring = BackwardRing::map(*event, 4 * KiB).value();
+	auto ring = BackwardRing::map(*event, page_size()).value();
 	auto member = Event::open(software, setup.target).value();
 	CHECK_FALSE(member.set_output(*event));
 	software.write_backward = 1;

@@ -64,7 +64,7 @@ TEST_CASE("A full trace is contiguous and complete across many wraps", "[synth][
 	need_synthetic();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint32_t record : {64u, 512u, 4096u})
-			for (std::size_t bytes : {4 * KiB, 8 * KiB, 64 * KiB, 512 * KiB})
+			for (std::size_t bytes : {page_size(), 2 * page_size(), 64 * KiB, 512 * KiB})
 				for (std::uint32_t watermark : {0u, 1u, 4096u, 10000u}) {
 					Setup setup;
 
@@ -173,12 +173,13 @@ TEST_CASE("poll wakes the consumer when the watermark is reached, and not before
 {
 	need_synthetic();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
-		for (std::uint32_t watermark : {4096u, 16384u, 32768u}) {
+		for (std::size_t pages : {1u, 4u, 8u}) {
 			Setup setup;
+			const std::uint64_t watermark = pages * page_size();
 
 			setup.output = output;
-			setup.watermark = watermark;
-			setup.aux_bytes = 128 * KiB;
+			setup.watermark = static_cast<std::uint32_t>(watermark);
+			setup.aux_bytes = 32 * page_size();
 			INFO(describe(setup));
 			Tracer tracer(setup);
 			tracer.enable();
@@ -190,7 +191,7 @@ TEST_CASE("poll wakes the consumer when the watermark is reached, and not before
 				std::uint64_t made = 0;
 
 				CHECK_FALSE(has_poll(tracer.event.fd(), 0));
-				while (tracer.aux.head() < next && made <= watermark + 16 * KiB) {
+				while (tracer.aux.head() < next && made <= watermark + 4 * page_size()) {
 					/* Nobody must have been woken while the watermark is not reached. */
 					CHECK_FALSE(has_poll(tracer.event.fd(), 0));
 					tracer.emit_all(1024);
@@ -239,14 +240,15 @@ TEST_CASE("When the data ring is full records are lost, and counted, but no trac
 {
 	need_synthetic();
 	Setup setup;
-	constexpr std::uint64_t total = 1 * MiB;
+	/* A record of some 60 bytes for each page of it. */
+	const std::uint64_t total = page_size() * page_size() / 16;
 
 	setup.output = AUXPMU_SYNTH_WINDOW;
-	setup.data_bytes = 4 * KiB;
+	setup.data_bytes = page_size();
 	setup.watermark = 1;
 	Tracer tracer(setup);
 	tracer.enable();
-	/* The trace is read and the records are not: the ring holds less than a hundred of them. */
+	/* The trace is read and the records are not: the ring holds about a quarter of them. */
 	for (std::uint64_t done = 0; done < total; done += 16 * KiB) {
 		tracer.emit_all(16 * KiB);
 		Spans spans = tracer.aux.readable();

@@ -141,7 +141,7 @@ TEST_CASE("A thousand events come and go, and leave nothing", "[synth][lifetime]
 		setup.output = i % 3;
 		setup.mode = i % 2 ? AuxMode::overwrite : AuxMode::full_trace;
 		setup.aux_bytes = 16 * KiB;
-		setup.data_bytes = 4 * KiB;
+		setup.data_bytes = page_size();
 		auto event = Event::open(make_attr(setup), setup.target).value();
 		auto data = DataRing::map(event, setup.data_bytes).value();
 		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();

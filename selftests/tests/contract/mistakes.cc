@@ -35,7 +35,7 @@ TEST_CASE("A flight recorder filled to its last byte is full and has not wrapped
 	need_synthetic();
 	need_sampling();
 	for (unsigned output : outputs)
-		for (std::size_t bytes : {4 * KiB, 32 * KiB}) {
+		for (std::size_t bytes : {page_size(), 32 * KiB}) {
 			auto setup = make_setup(output, AuxMode::overwrite, bytes, 256);
 			Sampler sampler(setup, static_cast<std::uint32_t>(bytes));
 			Tracer &tracer = sampler.tracer;
@@ -72,7 +72,7 @@ TEST_CASE("A full trace uses all of its room but what the core holds back, and a
 	/* A watermark that leaves less than a turn of the unit behind it costs none of the room, either. */
 	constexpr std::uint32_t behind = 512;
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW})
-		for (std::size_t bytes : {4 * KiB, 8 * KiB, 64 * KiB})
+		for (std::size_t bytes : {page_size(), 2 * page_size(), 16 * page_size()})
 			for (std::size_t watermark : {std::size_t{0}, bytes - behind}) {
 				auto setup = make_setup(output, AuxMode::full_trace, bytes);
 				setup.watermark = static_cast<std::uint32_t>(watermark);

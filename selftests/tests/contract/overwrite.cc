@@ -31,7 +31,7 @@ TEST_CASE("An overwriting buffer holds the newest trace, unwrapped, wrapped once
 	need_synthetic();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint32_t record : {64u, 1024u, 4096u})
-			for (std::size_t bytes : {4 * KiB, 64 * KiB, 256 * KiB})
+			for (std::size_t bytes : {page_size(), 64 * KiB, 256 * KiB})
 				for (std::uint64_t quarters : {1u, 3u, 5u, 8u, 33u}) {
 					auto setup = overwriting(output, record, bytes);
 					std::uint64_t total =

@@ -50,9 +50,9 @@ BufferLine only_buffer()
 
 struct Case {
 	AuxMode mode;
-	std::size_t bytes;
-	std::uint32_t watermark;
-	unsigned order; /* the allocator gives when memory is not fragmented */
+	std::size_t pages;
+	std::size_t watermark; /* in pages */
+	unsigned order;        /* the allocator gives when memory is not fragmented */
 };
 
 } // namespace
@@ -62,32 +62,33 @@ TEST_CASE("A unit that prefers large pages gets blocks of half the buffer, or al
 {
 	need_synthetic();
 	for (const Case &one : {
-		     Case{AuxMode::full_trace, 1 * MiB, 0, 7},
-		     Case{AuxMode::overwrite, 1 * MiB, 0, 8},
-		     Case{AuxMode::full_trace, 1 * MiB, 4096, 0},
-		     Case{AuxMode::full_trace, 1 * MiB, 64 * KiB, 4},
-		     Case{AuxMode::full_trace, 1 * MiB, 1 * MiB, 8},
-		     Case{AuxMode::full_trace, 8 * KiB, 0, 0},
-		     Case{AuxMode::overwrite, 4 * KiB, 0, 0},
+		     Case{AuxMode::full_trace, 256, 0, 7},
+		     Case{AuxMode::overwrite, 256, 0, 8},
+		     Case{AuxMode::full_trace, 256, 1, 0},
+		     Case{AuxMode::full_trace, 256, 16, 4},
+		     Case{AuxMode::full_trace, 256, 256, 8},
+		     Case{AuxMode::full_trace, 2, 0, 0},
+		     Case{AuxMode::overwrite, 1, 0, 0},
 	     }) {
 		Setup setup;
+		const std::size_t bytes = one.pages * page_size();
 
 		setup.mode = one.mode;
-		setup.aux_bytes = one.bytes;
-		setup.watermark = one.watermark;
-		if (!memory_has(one.order, 4 + (one.bytes / page_size() >> one.order)))
+		setup.aux_bytes = bytes;
+		setup.watermark = static_cast<std::uint32_t>(one.watermark * page_size());
+		if (!memory_has(one.order, 4 + (one.pages >> one.order)))
 			SKIP("memory is too fragmented for blocks of order " << one.order);
 		Tracer tracer(setup);
 		auto buffer = only_buffer();
 		INFO(describe(setup));
-		CHECK(buffer.bytes == one.bytes);
+		CHECK(buffer.bytes == bytes);
 		CHECK(buffer.overwrite == (one.mode == AuxMode::overwrite));
-		CHECK(buffer.chunks == one.bytes / page_size() >> one.order);
+		CHECK(buffer.chunks == one.pages >> one.order);
 		CHECK(buffer.orders == std::map<unsigned, std::uint64_t>{{one.order, buffer.chunks}});
 
 		/* And it is written all over. */
 		tracer.enable();
-		tracer.pump(2 * one.bytes, one.bytes / 4);
+		tracer.pump(2 * bytes, bytes / 4);
 		tracer.finish();
 	}
 }
@@ -99,7 +100,7 @@ TEST_CASE("A unit without a wish uses single pages, whatever it was given", "[sy
 		Setup setup;
 
 		setup.mode = mode;
-		setup.aux_bytes = 256 * KiB;
+		setup.aux_bytes = 64 * page_size();
 		setup.pages = AUXPMU_SYNTH_PAGES_ANY;
 		INFO(describe(setup));
 		Tracer tracer(setup);
@@ -107,7 +108,7 @@ TEST_CASE("A unit without a wish uses single pages, whatever it was given", "[sy
 		CHECK(buffer.chunks == 64);
 		CHECK(buffer.orders == std::map<unsigned, std::uint64_t>{{0, 64}});
 		tracer.enable();
-		tracer.pump(1 * MiB, 32 * KiB);
+		tracer.pump(4 * setup.aux_bytes, setup.aux_bytes / 8);
 		tracer.finish();
 	}
 }
@@ -141,19 +142,20 @@ TEST_CASE("A unit that demands contiguous memory is granted it, or mmap fails an
 		unsigned pages;
 		AuxMode mode;
 		std::size_t bytes;
-		std::uint32_t watermark;
+		std::size_t watermark;
 		bool granted;
 	};
 
 	need_synthetic();
+	/* The allocator has blocks of up to 1024 pages of 4 KiB, or 2048 of 16 KiB. */
 	for (const Demand &one : {
 		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::full_trace, 512 * KiB, 0, true},
 		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::overwrite, 512 * KiB, 0, true},
 		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::overwrite, 512 * KiB, 0, true},
 		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::full_trace, 512 * KiB, 512 * KiB, true},
 		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::full_trace, 512 * KiB, 0, false},
-		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::full_trace, 512 * KiB, 4096, false},
-		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::overwrite, 16 * MiB, 0, false},
+		     Demand{AUXPMU_SYNTH_PAGES_HALF, AuxMode::full_trace, 512 * KiB, page_size(), false},
+		     Demand{AUXPMU_SYNTH_PAGES_WHOLE, AuxMode::overwrite, 4096 * page_size(), 0, false},
 	     }) {
 		for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW}) {
 			Setup setup;
@@ -162,7 +164,7 @@ TEST_CASE("A unit that demands contiguous memory is granted it, or mmap fails an
 			setup.output = output;
 			setup.mode = one.mode;
 			setup.aux_bytes = one.bytes;
-			setup.watermark = one.watermark;
+			setup.watermark = static_cast<std::uint32_t>(one.watermark);
 			setup.pages = one.pages;
 			INFO(describe(setup));
 			if (one.granted) {

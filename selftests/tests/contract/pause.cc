@@ -36,7 +36,7 @@ struct Paused {
 		setup.target = Target::task_on_cpu(0, 0);
 		setup.mode = mode;
 		setup.aux_bytes = 256 * KiB;
-		setup.watermark = 4 * KiB;
+		setup.watermark = static_cast<std::uint32_t>(page_size());
 		auto attr = make_attr(setup);
 		set_aux_action(attr, AuxAction::start_paused);
 		event = Event::open(attr, setup.target).value();

@@ -294,7 +294,7 @@ TEST_CASE("Two PMUs and a software event, redirected in every order, never write
 					Setup setup;
 					setup.seed = seed;
 					setup.aux_bytes = 16 * KiB;
-					setup.data_bytes = 8 * KiB;
+					setup.data_bytes = 2 * page_size();
 					setup.target = Target::task();
 					std::array<Event, 3> events;
 					events[0] = Event::open(make_attr(setup), setup.target).value();

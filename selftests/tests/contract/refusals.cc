@@ -212,7 +212,7 @@ std::vector<Way> ways_of_any()
 				auto event = Event::open(usual(), Target::on_cpu(0)).value();
 				return code_of(event.set_filter("nonsense"));
 			}},
-		mapping("an area of three pages", EINVAL, usual(), 12 * KiB),
+		mapping("an area of three pages", EINVAL, usual(), 3 * page_size()),
 		mapping("no memory for the buffer's description", ENOMEM, usual(), 64 * KiB, AuxMode::full_trace,
 			"setup"),
 		mapping("the same, overwriting", ENOMEM, usual(), 64 * KiB, AuxMode::overwrite, "setup"),
@@ -366,11 +366,11 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		const std::string &pmu;
 		~Back() { select_pmu(pmu); }
 	} back{tested};
-	const std::vector<std::vector<std::pair<const char *, const char *>>> units = {
+	const std::vector<std::vector<std::pair<const char *, std::string>>> units = {
 		{},
 		{{"overwrite", "0"}, {"filters", "1"}},
 		{{"min_buffer", "65536"}, {"max_buffer", "131072"}},
-		{{"min_chunk", "16384"}},
+		{{"min_chunk", std::to_string(2 * page_size())}},
 		{{"output", "window"}, {"record", "4096"}},
 		{{"output", "copy"}, {"record", "128"}},
 	};
@@ -422,11 +422,11 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 			ways.push_back(mapping(
 				"an area of small blocks", ENOMEM, usual(), 64 * KiB, AuxMode::full_trace, "orders"));
 		} else {
-			value("output", attributes.front().second == std::string("copy") ? 1 : 2);
+			value("output", attributes.front().second == "copy" ? 1 : 2);
 			value("record", 3);
 		}
-		if (attributes.size() == 2 && attributes.back().second == std::string("4096"))
-			ways.push_back(mapping("an area of one record", ENOMEM, usual(), 4 * KiB));
+		if (attributes.size() == 2 && attributes.back().second == std::to_string(page_size()))
+			ways.push_back(mapping("an area of one record", ENOMEM, usual(), page_size()));
 		if (attributes.empty())
 			ways.push_back(beside_a_foreign_one());
 		/* A user that is left would keep it alive. */

@@ -61,12 +61,12 @@ TEST_CASE("A sample may reach around the end of the buffer, many times", "[synth
 		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup = own_thread(output, mode);
 			/* A unit that copies runs on when there is no room, so it gets more of it. */
-			setup.aux_bytes = output == AUXPMU_SYNTH_COPY ? 128 * KiB : 16 * KiB;
+			setup.aux_bytes = (output == AUXPMU_SYNTH_COPY ? 32 : 4) * page_size();
 			setup.record = 256;
 			Sampler sampler(setup, 8192);
 
 			INFO(describe(setup));
-			for (int round = 0; round < 64; round++) {
+			for (std::uint64_t made = 0; made < 36 * page_size(); made += 2048 + 256) {
 				sampler.emit(2048 + 256);
 				auto before = sampler.records();
 				auto trace = sampler.sample();

@@ -286,7 +286,8 @@ TEST_CASE("A unit that is suspended while it is paused is not armed by what resu
 	if (pmu().cap("pause") != "1")
 		SKIP("this kernel cannot pause AUX events");
 	Setup setup = full_trace();
-	setup.target = Target::task_on_cpu(0, 0);
+	/* Not of this thread: an event that is put aside with it meanwhile is not suspended any more when it comes back. */
+	setup.target = Target::on_cpu(0);
 	auto attr = make_attr(setup);
 	set_aux_action(attr, AuxAction::start_paused);
 	auto event = Event::open(attr, setup.target).value();
@@ -606,6 +607,9 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		Backend backend(mistake.name);
 
 		INFO(mistake.name);
+		/* A kernel that is not preempted need not count (6.1 of arm64), and then this is no mistake. */
+		if (name == "preempt" && backend.refused() == EOPNOTSUPP)
+			continue;
 		REQUIRE(backend.refused() == 0);
 		{
 			Tracer tracer(full_trace());

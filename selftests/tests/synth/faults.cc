@@ -235,8 +235,8 @@ TEST_CASE(
 		tracer.finish_without_statistics();
 		CHECK(tracer.tally.partial == 1);
 		CHECK(counted(tracer, "overruns") == 1);
-		CHECK(counted(tracer, "lost_unit") == 4096);
-		CHECK(counted(tracer, "produced") == counted(tracer, "committed") + 4096);
+		CHECK(counted(tracer, "lost_unit") == page_size());
+		CHECK(counted(tracer, "produced") == counted(tracer, "committed") + page_size());
 	}
 }
 

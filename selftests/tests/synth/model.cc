@@ -91,20 +91,22 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 	auto unit = ModelledUnit::make("modelled").value();
 	KernelLog log;
 
-	static const struct {
-		const char *attribute, *value, *reason;
+	const struct {
+		const char *attribute;
+		std::string value;
+		const char *reason;
 	} wrong[] = {
 		{"start_align", "3", "no power of two"},
-		{"start_align", "8192", "out of range"},
+		{"start_align", std::to_string(2 * page_size()), "out of range"},
 		{"end_align", "0", "out of range"},
 		{"record", "32", "out of range"},
 		{"record", "96", "no power of two"},
-		{"spare", "4097", "out of range"},
+		{"spare", std::to_string(page_size() + 1), "out of range"},
 		{"irq_delay", "none", "not a number"},
 		{"ram", "100", "out of range"},
 		{"rate", "1025", "out of range"},
-		{"granule", "2048", "out of range"},
-		{"max_chunk", "12288", "no power of two"},
+		{"granule", std::to_string(page_size() / 2), "out of range"},
+		{"max_chunk", std::to_string(3 * page_size()), "no power of two"},
 		{"output", "paper", "any, scatter, window or copy"},
 		{"overwrite", "perhaps", "0 or 1"},
 		{"name", "0zero", "does not begin with a letter"},
@@ -133,7 +135,8 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 	} together[] = {
 		{{{"ram", "4096"}, {"record", "4096"}}, "less than two records"},
 		{{{"ram", "65536"}, {"spare", "100"}}, "no multiple of 64"},
-		{{{"spare", "0"}, {"min_chunk", "65536"}, {"max_chunk", "4096"}}, "min_chunk is above max_chunk"},
+		{{{"spare", "0"}, {"min_chunk", "65536"}, {"max_chunk", std::to_string(page_size())}},
+			"min_chunk is above max_chunk"},
 		{{{"max_chunk", "0"}, {"max_buffer", "32768"}}, "min_chunk is above max_buffer"},
 		{{{"min_chunk", "0"}, {"min_buffer", "65536"}}, "min_buffer is above max_buffer"},
 	};
@@ -277,12 +280,12 @@ TEST_CASE(
 {
 	need_configfs();
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
-		UnitUnderTest under({{"max_chunk", "16384"}});
+		UnitUnderTest under({{"max_chunk", std::to_string(4 * page_size())}});
 		Setup setup;
 
 		CHECK(pmu().cap("max_order") == "2");
 		setup.output = output;
-		setup.aux_bytes = 256 * KiB;
+		setup.aux_bytes = 64 * page_size();
 		Tracer tracer(setup);
 		auto lines = buffers();
 		REQUIRE(lines.size() == 1);
@@ -290,10 +293,10 @@ TEST_CASE(
 			CHECK(order <= 2);
 		CHECK(lines[0].chunks >= 16);
 		tracer.enable();
-		tracer.pump(1 * MiB, 64 * KiB);
+		tracer.pump(4 * setup.aux_bytes, setup.aux_bytes / 4);
 		tracer.finish();
 	}
-	UnitUnderTest under({{"min_chunk", "8192"}});
+	UnitUnderTest under({{"min_chunk", std::to_string(2 * page_size())}});
 	KernelLog log;
 	Setup setup;
 
@@ -302,30 +305,31 @@ TEST_CASE(
 	auto event = Event::open(make_attr(setup), setup.target).value();
 	auto data = DataRing::map(event, setup.data_bytes).value();
 	CHECK_FALSE(AuxRing::map(data, event, setup.aux_bytes, setup.mode));
-	CHECK(log.says("it has to be of chunks of 8 KiB"));
+	CHECK(log.says(std::format("it has to be of chunks of {} KiB", 2 * page_size() / KiB)));
 }
 
 TEST_CASE("A unit's limits of size and of use are kept, and named", "[synth][model]")
 {
 	need_configfs();
-	UnitUnderTest under(
-		{{"min_buffer", "16384"}, {"max_buffer", "65536"}, {"overwrite", "0"}, {"granule", "8192"}});
+	const std::size_t least = 4 * page_size(), most = 16 * page_size(), granule = 2 * page_size();
+	UnitUnderTest under({{"min_buffer", std::to_string(least)}, {"max_buffer", std::to_string(most)},
+		{"overwrite", "0"}, {"granule", std::to_string(granule)}});
 	KernelLog log;
 	Setup setup;
 
-	CHECK(pmu().cap("granule") == "8192");
+	CHECK(pmu().cap("granule") == std::to_string(granule));
 	CHECK(pmu().cap("overwrite")->starts_with("0 "));
 	auto event = Event::open(make_attr(setup), setup.target).value();
 	auto data = DataRing::map(event, setup.data_bytes).value();
-	for (std::size_t bytes : {8 * KiB, 128 * KiB}) {
+	for (std::size_t bytes : {least / 2, 2 * most}) {
 		CHECK_FALSE(AuxRing::map(data, event, bytes, AuxMode::full_trace));
-		CHECK(log.says("the unit takes 16 to 64"));
+		CHECK(log.says(std::format("the unit takes {} to {}", least / KiB, most / KiB)));
 	}
-	CHECK_FALSE(AuxRing::map(data, event, 32 * KiB, AuxMode::overwrite));
+	CHECK_FALSE(AuxRing::map(data, event, 2 * least, AuxMode::overwrite));
 	CHECK(log.says("the unit cannot overwrite"));
 	data = DataRing();
 	event.close();
-	for (std::size_t bytes : {16 * KiB, 64 * KiB}) {
+	for (std::size_t bytes : {least, most}) {
 		setup.aux_bytes = bytes;
 		trace_much(setup, false);
 	}

@@ -307,7 +307,10 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 	need_sampling();
 	/* Opening a tracepoint takes longer than a hundred samples of it. */
 	const std::uint64_t batch = std::min<std::uint64_t>(options().samples / 4, 500);
-	auto nmi = NmiSender::open(options().pmu).value();
+	auto nmi = NmiSender::open(options().pmu);
+	/* Where none can be sent, by the kernel's architecture, all are taken outside of it. */
+	if (!nmi)
+		REQUIRE(nmi.error().code == ENOENT);
 	std::uint64_t verified = 0, with_trace = 0, taken_in_nmi = 0;
 	Load load;
 
@@ -316,7 +319,7 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 		auto setup = any_setup(random);
 		const std::uint32_t sizes[] = {8, 64, 1000, 4096, 8192};
 		auto size = random.of(sizes);
-		bool in_nmi = random.below(2);
+		bool in_nmi = random.below(2) && nmi;
 
 		/* Never to be filled: what is full is off. */
 		setup.aux_bytes = std::max(setup.aux_bytes, setup.output == AUXPMU_SYNTH_COPY ? 256 * KiB : 64 * KiB);
@@ -341,7 +344,7 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 			}
 			ends.push_back(made);
 			if (in_nmi)
-				CHECK(nmi.send(0, 1) == 0);
+				CHECK(nmi->send(0, 1) == 0);
 			else
 				sample_here();
 			sampler.tracer.drain([&](const RecordView &view) {
