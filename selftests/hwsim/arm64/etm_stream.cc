@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "etm_stream.h"
+
+#include <algorithm>
+
+namespace hwsim::arm64::etm
+{
+
+void PacketStream::start(const StreamConfig &with)
+{
+	config = with;
+	on = muted = synchronized = false;
+	used = 0;
+	forget();
+	cycles_passed = 0;
+	cycles_known = false;
+}
+
+/* What no packet has told yet, and what a decoder forgets with a Trace Info packet. */
+void PacketStream::forget()
+{
+	atoms = 0;
+	atom_count = 0;
+	target.reset();
+	history = {};
+	told.reset();
+	return_count = 0;
+	last_time = 0;
+}
+
+/* IHI0064, "Trace On element": in front of each stretch, and a decoder forgets return addresses there. */
+void PacketStream::enable(const Address &at, const Context &in)
+{
+	on = true;
+	if (muted)
+		return;
+	if (!synchronized)
+		put_sync();
+	put(trace_on());
+	return_count = 0;
+	cycles_known = false;
+	put_place(at, in);
+}
+
+/* Where a branch led that leaves the trace is not told: the instruction there is not traced. */
+void PacketStream::disable()
+{
+	on = false;
+	target.reset();
+	settle();
+}
+
+void PacketStream::add_atom(bool taken)
+{
+	if (target)
+		settle();
+	atoms |= std::uint32_t{taken} << atom_count;
+	if (++atom_count == most_atoms)
+		flush_atoms();
+}
+
+void PacketStream::element(bool taken, const std::optional<Target> &to)
+{
+	if (muted)
+		return;
+	add_atom(taken);
+	target = to;
+	element_done();
+}
+
+/* IHI0064, "Cycle counting": the first count of a stretch is unknown, and so is one that the counter cannot hold. */
+void PacketStream::element_done()
+{
+	if (!config.cycle_threshold || (cycles_known && cycles_passed < *config.cycle_threshold))
+		return;
+	settle();
+	if (cycles_known && cycles_passed <= config.most_cycles)
+		put(cycle_count(cycles_passed - *config.cycle_threshold));
+	else
+		put(cycle_count_unknown());
+	cycles_passed = 0;
+	cycles_known = true;
+}
+
+/* A direct branch needs no address, unless all branches are to have one (IHI0064, "Branch broadcasting"). */
+void PacketStream::direct(const Address &to)
+{
+	element(true, config.broadcast ? std::optional(Target{to, {}}) : std::nullopt);
+}
+
+void PacketStream::call(const Address &to, const Address &return_address)
+{
+	push(return_address);
+	direct(to);
+}
+
+void PacketStream::indirect(const Address &to)
+{
+	element(true, Target{to, {}});
+}
+
+void PacketStream::indirect_call(const Address &to, const Address &return_address)
+{
+	push(return_address);
+	indirect(to);
+}
+
+void PacketStream::push(const Address &return_address)
+{
+	if (!config.return_stack)
+		return;
+	returns[return_top++ % returns.size()] = return_address;
+	return_count = std::min(return_count + 1, config.return_depth);
+}
+
+/*
+ * IHI0064, "Return stack": the last return address needs not be told, and is used up by that. If it is another one it is told, and
+ * what is on the stack stays there, as in a decoder.
+ */
+void PacketStream::ret(const Address &to)
+{
+	if (config.broadcast || !return_count || returns[(return_top - 1) % returns.size()] != to) {
+		indirect(to);
+		return;
+	}
+	return_top--;
+	return_count--;
+	element(true);
+}
+
+/* IHI0064, "Exception Return element"; ETE has none: a decoder knows the instruction. */
+void PacketStream::exception_return(const Address &to, const Context &in)
+{
+	if (muted)
+		return;
+	add_atom(true);
+	if (!config.ete) {
+		flush_atoms();
+		put(etm::exception_return());
+	}
+	target = {to, in};
+	element_done();
+}
+
+/*
+ * One address serves for where a branch has led and where the exception returns to, if nothing was executed in between. Not with the
+ * return stack, of which a decoder may take that for a use (OpenCSD's does).
+ */
+void PacketStream::exception(Exception type, const Address &return_address)
+{
+	const bool at_target = target && !target->context && target->address == return_address && !config.return_stack;
+	if (at_target)
+		target.reset();
+	settle();
+	put(etm::exception(type, at_target));
+	put_address(return_address);
+	element_done();
+}
+
+void PacketStream::context(const Context &in)
+{
+	if (told == in)
+		return;
+	settle();
+	put(etm::context(in, config.vmid_bytes));
+	told = in;
+}
+
+void PacketStream::timestamp(std::uint64_t time)
+{
+	settle();
+	if (config.timestamp_markers)
+		put(timestamp_marker());
+	std::optional<std::uint32_t> since;
+	if (config.cycle_threshold)
+		since = cycles_known ? std::min(cycles_passed, config.most_cycles) : 0;
+	put(etm::timestamp(time, last_time, since));
+	last_time = time;
+}
+
+void PacketStream::cycles(std::uint32_t count)
+{
+	const std::uint64_t passed = std::uint64_t{cycles_passed} + count;
+	cycles_passed = static_cast<std::uint32_t>(std::min(passed, std::uint64_t{config.most_cycles} + 1));
+}
+
+void PacketStream::event(std::uint8_t events)
+{
+	settle();
+	put(etm::event(events));
+}
+
+void PacketStream::instrumentation(std::uint8_t level, std::uint64_t value)
+{
+	settle();
+	put(etm::instrumentation(level, value));
+}
+
+/* IHI0064, "Trace synchronization": alignment, Trace Info, and the place anew. */
+void PacketStream::sync(const Address &since, const Context &in)
+{
+	if (muted)
+		return;
+	settle();
+	put_sync();
+	put_place(since, in);
+}
+
+void PacketStream::put_sync()
+{
+	since_sync = 0;
+	forget();
+	put(a_sync());
+	put(trace_info({config.cycle_threshold, false}));
+	synchronized = true;
+}
+
+/* IHI0064, "Overflow packet". */
+void PacketStream::begin_overflow()
+{
+	atoms = 0;
+	atom_count = 0;
+	target.reset();
+	muted = true;
+}
+
+void PacketStream::end_overflow()
+{
+	muted = false;
+	synchronized = false;
+	put(overflow());
+}
+
+void PacketStream::end_overflow(const Address &at, const Context &in)
+{
+	end_overflow();
+	enable(at, in);
+}
+
+/* All that has been told, up to here. */
+void PacketStream::settle()
+{
+	flush_atoms();
+	if (!target)
+		return;
+	const Target to = *target;
+	target.reset();
+	if (to.context)
+		put_place(to.address, *to.context);
+	else
+		put_address(to.address);
+}
+
+void PacketStream::flush_atoms()
+{
+	while (atom_count) {
+		const AtomPacket next = atom(atoms, atom_count);
+		put(next.packet);
+		atoms >>= next.atoms;
+		atom_count -= next.atoms;
+	}
+}
+
+void PacketStream::put_address(const Address &to)
+{
+	put(address(compress(to, history), to));
+	history.add(to);
+}
+
+/* With the context, unless that is what was told last. */
+void PacketStream::put_place(const Address &to, const Context &in)
+{
+	if (told == in) {
+		put_address(to);
+		return;
+	}
+	put(address_with_context(compress_long(to, history), to, in, config.vmid_bytes));
+	history.add(to);
+	told = in;
+}
+
+void PacketStream::put(const Packet &packet)
+{
+	if (muted)
+		return;
+	std::ranges::copy(packet.data(), queue.begin() + static_cast<std::ptrdiff_t>(used));
+	used += packet.size;
+	since_sync += packet.size;
+}
+
+} // namespace hwsim::arm64::etm
