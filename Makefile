@@ -20,7 +20,11 @@ pages := $(wildcard docs/man/*.4)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
-export ARCH SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
+export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
+# Empty it would be the kernel's, too, whose Makefile asks only whether it is set.
+ifneq ($(ARCH),)
+export ARCH
+endif
 # As typed: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
 # The directory of whoever typed it, with make -C, too.
