@@ -94,7 +94,7 @@ TEST_CASE("Trace Info tells the threshold of cycle counts", "[etm]") /* "Trace I
 {
 	const auto none = read(trace_info({}));
 	CHECK(none.trace_info.val == 0);
-	CHECK(trace_info({}).size == 2);
+	CHECK(trace_info({}).size == 3);
 	for (const std::uint32_t threshold : {0u, 4u, 127u, 128u, 0xfffu}) {
 		const auto counted = read(trace_info({.cycle_threshold = threshold}));
 		CHECK(counted.trace_info.bits.cc_enabled);

@@ -277,7 +277,7 @@ TEST_CASE("a synchronization is due after so many bytes", "[etm]")
 		f.stream.event(1);
 		CHECK(f.stream.pending().size() < 256);
 	}
-	CHECK(f.stream.pending().size() == 256 - 12 - 2 - 1 - 6);
+	CHECK(f.stream.pending().size() == 256 - 12 - 3 - 1 - 6);
 	f.stream.sync({0x40'1000}, user);
 	CHECK_FALSE(f.stream.sync_due());
 }
