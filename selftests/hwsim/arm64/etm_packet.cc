@@ -230,7 +230,7 @@ Packet address_with_context(AddressForm form, const Address &address, const Cont
  */
 AtomPacket atom(std::uint32_t atoms, unsigned count)
 {
-	const unsigned es = std::min<unsigned>(std::countr_one(atoms & ones(count)), most_atoms - 1);
+	const auto es = static_cast<unsigned>(std::countr_one(atoms & ones(count)));
 	const unsigned run = es == count ? es - 1 : es; /* and one behind it */
 	if (run >= 3) {
 		const bool last_is_n = !(atoms >> run & 1);

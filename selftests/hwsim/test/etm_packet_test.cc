@@ -212,6 +212,18 @@ TEST_CASE(
 	}
 }
 
+TEST_CASE("each of the three last addresses is an exact match", "[etm]") /* "Exact Match Address packet" */
+{
+	AddressHistory history;
+	for (const std::uint64_t at : {0x40'1000, 0x50'1000, 0x60'1000})
+		history.add({at});
+	CHECK(compress({0x60'1000}, history) == AddressForm::exact0);
+	CHECK(compress({0x50'1000}, history) == AddressForm::exact1);
+	CHECK(compress({0x40'1000}, history) == AddressForm::exact2);
+	history.add({0x50'1000});
+	CHECK(compress({0x40'1000}, history) == AddressForm::long32);
+}
+
 TEST_CASE("addresses at random come through the history of three",
 	"[etm]") /* "Address compression", "Exact Match Address packet" */
 {
