@@ -168,14 +168,12 @@ Packet a_sync()
 	return Builder{}.add(0, 8).add(0, 3).add(0x80);
 }
 
-/* "Trace Info packet": PLCTL says which of the sections follow. INFO does if it is not zero; CYCT is the threshold. */
+/* "Trace Info packet": PLCTL says which of the sections follow: INFO, always, as silicon has it; CYCT is the threshold. */
 Packet trace_info(const TraceInfo &info)
 {
 	constexpr std::uint8_t has_info = 0x01, has_threshold = 0x08, cycles_counted = 0x01, transaction = 0x40;
 	const auto bits = byte((info.cycle_threshold ? cycles_counted : 0) | (info.in_transaction ? transaction : 0));
-	Builder packet = {0x01, byte((bits ? has_info : 0) | (info.cycle_threshold ? has_threshold : 0))};
-	if (bits)
-		packet.add(bits);
+	Builder packet = {0x01, byte(has_info | (info.cycle_threshold ? has_threshold : 0)), bits};
 	if (info.cycle_threshold)
 		packet.add_field(*info.cycle_threshold, 2);
 	return packet;
@@ -232,7 +230,7 @@ Packet address_with_context(AddressForm form, const Address &address, const Cont
  */
 AtomPacket atom(std::uint32_t atoms, unsigned count)
 {
-	const unsigned es = std::min<unsigned>(std::countr_one(atoms & ones(count)), most_atoms - 1);
+	const auto es = static_cast<unsigned>(std::countr_one(atoms & ones(count)));
 	const unsigned run = es == count ? es - 1 : es; /* and one behind it */
 	if (run >= 3) {
 		const bool last_is_n = !(atoms >> run & 1);

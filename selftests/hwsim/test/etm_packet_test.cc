@@ -94,7 +94,7 @@ TEST_CASE("Trace Info tells the threshold of cycle counts", "[etm]") /* "Trace I
 {
 	const auto none = read(trace_info({}));
 	CHECK(none.trace_info.val == 0);
-	CHECK(trace_info({}).size == 2);
+	CHECK(trace_info({}).size == 3);
 	for (const std::uint32_t threshold : {0u, 4u, 127u, 128u, 0xfffu}) {
 		const auto counted = read(trace_info({.cycle_threshold = threshold}));
 		CHECK(counted.trace_info.bits.cc_enabled);
@@ -210,6 +210,18 @@ TEST_CASE(
 		CHECK(read.packet.v_addr.val == c.address.value);
 		CHECK(read.packet.v_addr_ISA == static_cast<unsigned>(c.address.set));
 	}
+}
+
+TEST_CASE("each of the three last addresses is an exact match", "[etm]") /* "Exact Match Address packet" */
+{
+	AddressHistory history;
+	for (const std::uint64_t at : {0x40'1000, 0x50'1000, 0x60'1000})
+		history.add({at});
+	CHECK(compress({0x60'1000}, history) == AddressForm::exact0);
+	CHECK(compress({0x50'1000}, history) == AddressForm::exact1);
+	CHECK(compress({0x40'1000}, history) == AddressForm::exact2);
+	history.add({0x50'1000});
+	CHECK(compress({0x40'1000}, history) == AddressForm::long32);
 }
 
 TEST_CASE("addresses at random come through the history of three",

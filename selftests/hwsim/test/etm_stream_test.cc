@@ -267,6 +267,11 @@ TEST_CASE("the time stands behind what came before", "[etm]")
 	f.stream.timestamp(0x1234);
 	f.stream.not_taken();
 	CHECK(f.said() == "E 401004 marker time N ");
+	f.stream.timestamp(0x1234'5678'9abc);
+	CHECK(f.stream.pending().size() == 1 + 8);
+	f.said();
+	f.stream.timestamp(0x1234'5678'9abd); /* one byte differs */
+	CHECK(f.stream.pending().size() == 1 + 2);
 }
 
 TEST_CASE("a synchronization is due after so many bytes", "[etm]")
@@ -277,7 +282,7 @@ TEST_CASE("a synchronization is due after so many bytes", "[etm]")
 		f.stream.event(1);
 		CHECK(f.stream.pending().size() < 256);
 	}
-	CHECK(f.stream.pending().size() == 256 - 12 - 2 - 1 - 6);
+	CHECK(f.stream.pending().size() == 256 - 12 - 3 - 1 - 6);
 	f.stream.sync({0x40'1000}, user);
 	CHECK_FALSE(f.stream.sync_due());
 }
@@ -308,4 +313,8 @@ TEST_CASE("what is behind an overflow is of no use until a synchronization", "[e
 	CHECK(f.said().empty());
 	f.stream.end_overflow({0x40'5000}, user);
 	CHECK(f.said() == "overflow sync info on 405000+context ");
+	f.stream.not_taken();
+	f.stream.begin_overflow();
+	f.stream.end_overflow();
+	CHECK(f.said() == "overflow ");
 }
