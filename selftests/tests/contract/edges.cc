@@ -129,7 +129,9 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 	setup.watermark = 4096;
 	setup.pattern = AUXPMU_SYNTH_RANDOM;
 	Tracer tracer(setup);
-	auto ticks = Event::open(at_tracepoint("timer/hrtimer_expire_entry"), Target::on_cpu(0)).value();
+	auto expiries = at_tracepoint("timer/hrtimer_expire_entry");
+	expiries.sample_period = 0; /* samples would be throttled, and those that are left out not counted */
+	auto ticks = Event::open(expiries, Target::on_cpu(0)).value();
 	tracer.enable();
 	wait_until("four areas of trace", [&] {
 		tracer.drain();
