@@ -125,7 +125,7 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 
 	setup.manual = false;
 	setup.rate = AUXPMU_SYNTH_RATE_MAX;
-	setup.aux_bytes = 4 * MiB;
+	setup.aux_bytes = 1 * MiB;
 	setup.watermark = 4096;
 	setup.pattern = AUXPMU_SYNTH_RANDOM;
 	Tracer tracer(setup);
@@ -137,7 +137,7 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 		tracer.drain();
 		if (tracer.off())
 			tracer.enable();
-		return tracer.aux.head() > 16 * MiB;
+		return tracer.aux.head() > 4 * MiB;
 	});
 	tracer.disable();
 	std::uint64_t passed = 0;
