@@ -3,43 +3,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <initializer_list>
 
 namespace hwsim::arm64::etm
 {
 namespace
 {
 
-class Builder
-{
-public:
-	Builder(std::initializer_list<std::uint8_t> header)
-	{
-		for (const std::uint8_t byte : header)
-			add(byte);
-	}
-	/* Little endian, as everything in a trace is. */
-	Builder &add(std::uint64_t value, unsigned bytes = 1)
-	{
-		for (; bytes; bytes--, value >>= 8)
-			packet.bytes[packet.size++] = static_cast<std::uint8_t>(value);
-		return *this;
-	}
-	/* Seven bits in each byte, whose highest bit says that another one follows; the last of "most" bytes has eight. */
-	Builder &add_field(std::uint64_t value, unsigned most)
-	{
-		for (unsigned bytes = 1; bytes < most; bytes++, value >>= 7) {
-			if (!(value >> 7))
-				return add(value);
-			add((value & 0x7f) | 0x80);
-		}
-		return add(value);
-	}
-	operator Packet() const { return packet; }
-
-private:
-	Packet packet;
-};
+using Builder = PacketBuilder<Packet>;
 
 /* Bits of an address that no packet has. */
 constexpr unsigned lowest_bit(InstructionSet set)

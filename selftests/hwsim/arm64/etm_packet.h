@@ -13,17 +13,13 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
+
+#include "../base/packet.h"
 
 namespace hwsim::arm64::etm
 {
 
-struct Packet {
-	std::array<std::uint8_t, 24> bytes{};
-	std::uint8_t size = 0;
-
-	std::span<const std::uint8_t> data() const { return {bytes.data(), size}; }
-};
+using Packet = PacketOf<24>;
 
 /* Of an address: IS0 is A64 and A32, whose instructions are words, IS1 is T32. */
 enum class InstructionSet : std::uint8_t { is0, is1 };

@@ -2,14 +2,11 @@
 /* The A64 classifier against binutils: the encodings around each branch one by one, and words at random from everywhere. */
 #include <catch2/catch_test_macros.hpp>
 
-#include <cinttypes>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -18,6 +15,7 @@
 #include <vector>
 
 #include "../arm64/a64_classify.h"
+#include "objdump.h"
 
 using namespace hwsim;
 using namespace hwsim::arm64;
@@ -110,24 +108,19 @@ void compare(const std::vector<std::uint32_t> &words, Agreement &agreement)
 	const auto file = std::filesystem::temp_directory_path() / ("a64_classify_test." + std::to_string(getpid()));
 	std::ofstream(file, std::ios::binary)
 		.write(reinterpret_cast<const char *>(words.data()), static_cast<std::streamsize>(words.size() * 4));
-	char command[512];
-	std::snprintf(command, sizeof command,
-		"aarch64-linux-gnu-objdump -D -z -b binary -m aarch64 --adjust-vma=%#" PRIx64 " %s", base,
-		file.c_str());
-	std::unique_ptr<std::FILE, int (*)(std::FILE *)> pipe(popen(command, "r"), pclose);
-	REQUIRE(pipe);
 	std::size_t count = 0;
-	char text[512];
-	while (std::fgets(text, sizeof text, pipe.get())) {
+	const std::string objdump =
+		"aarch64-linux-gnu-objdump -D -z -b binary -m aarch64 --adjust-vma=" + std::to_string(base);
+	for_lines_of(objdump + " " + file.string(), [&](const char *text) {
 		Line line;
 		if (!parse(text, line))
-			continue;
+			return;
 		if (count >= words.size() || line.address != base + 4 * count || line.word != words[count])
 			FAIL("not the word that was asked for: " << text);
 		count++;
 		const Instruction found = classify(line.word), right = expected(line.mnemonic);
 		if (is_young(line.word) && line.mnemonic == ".inst")
-			continue;
+			return;
 		bool same = found.kind == right.kind && found.special == right.special;
 		if (is_direct(right.kind))
 			same &= line.address + instruction_size + static_cast<std::uint64_t>(found.displacement) ==
@@ -137,11 +130,11 @@ void compare(const std::vector<std::uint32_t> &words, Agreement &agreement)
 		if (!same)
 			FAIL("not as objdump has it: " << text);
 		if (right.kind == Branch::none && right.special == Special::none)
-			continue;
+			return;
 		agreement.branches++;
 		if (!agreement.names.contains(line.mnemonic))
 			agreement.names.emplace(line.mnemonic);
-	}
+	});
 	std::filesystem::remove(file);
 	CHECK(count == words.size());
 	agreement.words += count;
@@ -228,6 +221,15 @@ void add_lengths(Words &words)
 				words.add(branch.opcode | (length & ((1u << branch.bits) - 1)) << branch.shift);
 }
 
+/* So many within the branches, and as many from everywhere. */
+void add_random(Words &words, int count)
+{
+	for (int i = 0; i < count; i++)
+		words.add(into_branches(words.random()));
+	for (int i = 0; i < count; i++)
+		words.add(words.random());
+}
+
 } // namespace
 
 TEST_CASE("what binutils reads as a branch is one, and nothing else", "[a64]")
@@ -241,10 +243,7 @@ TEST_CASE("what binutils reads as a branch is one, and nothing else", "[a64]")
 	add_system(words);
 	add_exceptions(words);
 	add_lengths(words);
-	for (int i = 0; i < 200'000; i++)
-		words.add(into_branches(words.random()));
-	for (int i = 0; i < 200'000; i++)
-		words.add(words.random());
+	add_random(words, 200'000);
 	words.compare_all();
 
 	CHECK(words.agreement.words > 1'000'000);
@@ -262,10 +261,7 @@ TEST_CASE("likewise, of many more words", "[.][a64-all]")
 	add_branches(words, [&] { return words.random(); });
 	for (std::uint32_t middle = 0; middle < 1 << 19; middle++)
 		words.add(0xd500'001f | middle << 5);
-	for (int i = 0; i < 4'000'000; i++)
-		words.add(into_branches(words.random()));
-	for (int i = 0; i < 4'000'000; i++)
-		words.add(words.random());
+	add_random(words, 4'000'000);
 	words.compare_all();
 	CHECK(words.agreement.words > 10'000'000);
 }

@@ -2,14 +2,13 @@
 /* The classifier against binutils: every instruction of real programs, and by hand those that no program has. */
 #include <catch2/catch_test_macros.hpp>
 
-#include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "../x86/classify.h"
+#include "objdump.h"
 
 using namespace hwsim;
 using namespace hwsim::x86;
@@ -97,15 +96,11 @@ Special expected_special(const std::string &name)
 /* Counts the instructions that agree, and reports those that do not. */
 std::size_t agree_with_objdump(const std::string &options, std::size_t &branches)
 {
-	std::unique_ptr<std::FILE, int (*)(std::FILE *)> pipe(
-		popen(("objdump -d -w " + options + " 2>/dev/null").c_str(), "r"), pclose);
-	REQUIRE(pipe);
 	std::size_t count = 0;
-	char text[512];
-	while (std::fgets(text, sizeof text, pipe.get())) {
+	for_lines_of("objdump -d -w " + options + " 2>/dev/null", [&](const char *text) {
 		Line line;
 		if (!parse(text, line))
-			continue;
+			return;
 		const Instruction found = classify(line.bytes);
 		const Branch kind = expected(line);
 		bool right = found.kind == kind && found.special == expected_special(line.mnemonic);
@@ -118,7 +113,7 @@ std::size_t agree_with_objdump(const std::string &options, std::size_t &branches
 			FAIL("not as objdump has it: " << text);
 		branches += kind != Branch::none;
 		count++;
-	}
+	});
 	return count;
 }
 

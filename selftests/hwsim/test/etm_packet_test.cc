@@ -52,7 +52,7 @@ ocsd_etmv4_i_pkt read(const Packet &packet, const TraceUnit &unit = etm)
 
 unsigned type(const Packet &packet, const TraceUnit &unit = etm)
 {
-	return plain(read(packet, unit).type);
+	return number(read(packet, unit).type);
 }
 
 std::string atoms_in(const ocsd_pkt_atom &atom)
@@ -289,7 +289,7 @@ TEST_CASE("a context says level, security, identifiers", "[etm]") /* "Context pa
 		const std::uint64_t addresses[] = {0, at.value, 0x1234'5678, at.value, 0x1234'567a};
 		for (int i = 0; i < 5; i++) {
 			const auto heard = read(packets[i], ete);
-			CHECK(plain(heard.type) == types[i]);
+			CHECK(number(heard.type) == types[i]);
 			CHECK(heard.context.EL == said.level);
 			CHECK(heard.context.SF == said.sf);
 			CHECK(heard.context.NS == said.ns);
@@ -319,7 +319,7 @@ TEST_CASE("exceptions of all types come through, and whether they are at a targe
 		for (const bool target : {false, true})
 			for (const TraceUnit &unit : {etm, ete}) {
 				const auto heard = read(exception(type, target), unit);
-				CHECK(plain(heard.type) == ETM4_PKT_I_EXCEPT);
+				CHECK(number(heard.type) == ETM4_PKT_I_EXCEPT);
 				CHECK(heard.exception_info.exceptionType == static_cast<unsigned>(type));
 				CHECK(heard.exception_info.addr_interp == (target ? 2 : 1));
 			}
@@ -390,7 +390,7 @@ TEST_CASE("events are of four", "[etm]") /* "Event packet" */
 {
 	for (std::uint8_t events = 1; events < 16; events++) {
 		const auto heard = read(event(events));
-		CHECK(plain(heard.type) == ETM4_PKT_I_EVENT);
+		CHECK(number(heard.type) == ETM4_PKT_I_EVENT);
 		CHECK(heard.event_val == events);
 	}
 }
@@ -398,7 +398,7 @@ TEST_CASE("events are of four", "[etm]") /* "Event packet" */
 TEST_CASE("what a program says comes through", "[etm]") /* ETE, "Instrumentation packet" */
 {
 	const auto heard = read(instrumentation(1, 0x1122'3344'5566'7788), ete);
-	CHECK(plain(heard.type) == ETE_PKT_I_ITE);
+	CHECK(number(heard.type) == ETE_PKT_I_ITE);
 	CHECK(heard.ite_pkt.el == 1);
 	CHECK(heard.ite_pkt.value == 0x1122'3344'5566'7788);
 }

@@ -457,7 +457,7 @@ inline EtmScript::Words EtmScript::heard() const
 	Words all;
 	std::string last;
 	for (const ocsd_generic_trace_elem &element : decoder.elements()) {
-		switch (plain(element.elem_type)) {
+		switch (number(element.elem_type)) {
 		case OCSD_GEN_TRC_ELEM_NO_SYNC:
 			last.clear();
 			break;
@@ -503,7 +503,7 @@ inline EtmScript::Words EtmScript::heard() const
 				element.sw_ite.value));
 			break;
 		default:
-			all.push_back(text("element %u", plain(element.elem_type)));
+			all.push_back(text("element %u", number(element.elem_type)));
 			break;
 		}
 	}

@@ -6,12 +6,13 @@
 #include <intel-pt.h>
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "enumerator.h"
 
 /* All packets from the first byte on; throws what libipt says of a bad one. */
 inline std::vector<pt_packet> read_packets(std::span<const std::uint8_t> bytes)
@@ -42,16 +43,6 @@ inline std::vector<pt_packet> read_packets(std::span<const std::uint8_t> bytes)
 		}
 		packets.push_back(packet);
 	}
-}
-
-/* A trace may have reserved values, too, which are none of the enumeration. */
-template <class Enumeration>
-unsigned number(const Enumeration &value)
-{
-	unsigned plain = 0;
-	static_assert(sizeof plain == sizeof value);
-	std::memcpy(&plain, &value, sizeof plain);
-	return plain;
 }
 
 /* SDM, "FUP/TIP IP Reconstruction". */

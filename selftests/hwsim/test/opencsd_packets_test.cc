@@ -130,11 +130,7 @@ public:
 	std::size_t shortest = 0, longer = 0; /* addresses */
 
 private:
-	unsigned vmid_bytes() const
-	{
-		const unsigned size = unit.idr2 >> 10 & 0x1f;
-		return size;
-	}
+	unsigned vmid_bytes() const { return unit.idr2 >> 10 & 0x1f; }
 	static Context context_of(const ocsd_etmv4_i_pkt &packet)
 	{
 		Context context;

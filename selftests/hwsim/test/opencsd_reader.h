@@ -6,7 +6,6 @@
 #include <opencsd/c_api/opencsd_c_api.h>
 
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,6 +13,8 @@
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "enumerator.h"
 
 /* What a trace unit says of itself, which its packets depend on. */
 struct TraceUnit {
@@ -28,22 +29,12 @@ struct TraceUnit {
 	std::uint8_t id = 0x10;
 };
 
-/* A trace may have values that are none of the enumeration. */
-template <class Enumeration>
-unsigned plain(const Enumeration &value)
-{
-	unsigned number = 0;
-	static_assert(sizeof number == sizeof value);
-	std::memcpy(&number, &value, sizeof number);
-	return number;
-}
-
 struct EtmPacket {
 	ocsd_etmv4_i_pkt packet;
 	std::size_t offset = 0; /* within the trace of this unit, or of the frames that it came in */
 	std::vector<std::uint8_t> bytes;
 
-	unsigned type() const { return plain(packet.type); }
+	unsigned type() const { return number(packet.type); }
 };
 
 /* Bytes in, packets or elements out. Throws what OpenCSD does not like. */

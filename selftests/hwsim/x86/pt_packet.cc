@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "pt_packet.h"
 
-#include <initializer_list>
-
 namespace hwsim::x86::pt
 {
 namespace
 {
 
-class Builder
-{
-public:
-	Builder(std::initializer_list<std::uint8_t> header)
-	{
-		for (const std::uint8_t byte : header)
-			add(byte);
-	}
-	/* Little endian, as everything in a trace is. */
-	Builder &add(std::uint64_t value, unsigned bytes = 1)
-	{
-		for (; bytes; bytes--, value >>= 8)
-			packet.bytes[packet.size++] = static_cast<std::uint8_t>(value);
-		return *this;
-	}
-	operator Packet() const { return packet; }
-
-private:
-	Packet packet;
-};
+using Builder = PacketBuilder<Packet>;
 
 /* First bytes; and the second ones of those that are extended. */
 constexpr std::uint8_t extended = 0x02, mode_byte = 0x99, tsc_byte = 0x19;

@@ -6,19 +6,14 @@
 #ifndef HWSIM_X86_PT_PACKET_H
 #define HWSIM_X86_PT_PACKET_H
 
-#include <array>
 #include <cstdint>
-#include <span>
+
+#include "../base/packet.h"
 
 namespace hwsim::x86::pt
 {
 
-struct Packet {
-	std::array<std::uint8_t, 16> bytes{};
-	std::uint8_t size = 0;
-
-	std::span<const std::uint8_t> data() const { return {bytes.data(), size}; }
-};
+using Packet = PacketOf<16>;
 
 /* The TIP family differs in the low five bits of the first byte only. */
 enum class IpKind : std::uint8_t { tip_pgd = 0x01, tip = 0x0d, tip_pge = 0x11, fup = 0x1d };
