@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "shared/fault.h"
 #include "shared/fixture.h"
@@ -129,9 +128,7 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 	setup.watermark = 4096;
 	setup.pattern = AUXPMU_SYNTH_RANDOM;
 	Tracer tracer(setup);
-	auto expiries = at_tracepoint("timer/hrtimer_expire_entry");
-	expiries.sample_period = 0; /* samples would be throttled, and those that are left out not counted */
-	auto ticks = Event::open(expiries, Target::on_cpu(0)).value();
+	auto ticks = Event::open(counting(at_tracepoint("timer/hrtimer_expire_entry")), Target::on_cpu(0)).value();
 	tracer.enable();
 	wait_until("four areas of trace", [&] {
 		tracer.drain();
@@ -140,8 +137,7 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 		return tracer.aux.head() > 4 * MiB;
 	});
 	tracer.disable();
-	std::uint64_t passed = 0;
-	REQUIRE(::read(ticks.fd(), &passed, sizeof(passed)) == sizeof(passed));
+	const std::uint64_t passed = count_of(ticks);
 	auto delta = statistics().since(*tracer.before);
 	tracer.drain();
 	/* Each byte of it was written in one of those, or began a session. */

@@ -37,20 +37,6 @@ std::uint64_t asked_for(const TraceVerifier &verifier)
 	return bytes;
 }
 
-perf_event_attr counting(perf_event_attr attr)
-{
-	attr.sample_period = 0;
-	return attr;
-}
-
-std::uint64_t count_of(const Event &event)
-{
-	std::uint64_t count = 0;
-
-	REQUIRE(::read(event.fd(), &count, sizeof(count)) == sizeof(count));
-	return count;
-}
-
 } // namespace
 
 TEST_CASE("A group that is throttled stays in its transaction: its samples carry the trace, and it goes on",

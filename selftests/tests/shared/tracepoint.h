@@ -10,9 +10,11 @@
 #include <string>
 
 #include <linux/perf_event.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "kit/event.h"
 #include "kit/pmu.h"
 
 namespace auxpmu::test
@@ -43,6 +45,22 @@ inline perf_event_attr at_tracepoint(const std::string &name)
 inline perf_event_attr at_syscall(const std::string &name)
 {
 	return at_tracepoint("syscalls/sys_enter_" + name);
+}
+
+/* Counted, not sampled: samples are throttled, and from 7.x on that stops the event, which counts no more then. */
+inline perf_event_attr counting(perf_event_attr attr)
+{
+	attr.sample_period = 0;
+	return attr;
+}
+
+/* What a counting event has counted. */
+inline std::uint64_t count_of(const Event &event)
+{
+	std::uint64_t count = 0;
+
+	REQUIRE(::read(event.fd(), &count, sizeof(count)) == sizeof(count));
+	return count;
 }
 
 } // namespace auxpmu::test
