@@ -341,7 +341,8 @@ private:
 
 	/*
 	 * The interrupt that takes a sample is the newest branch; or the one into the kernel is, where it came so late that it found
-	 * that at work, of which nothing is stored.
+	 * that at work, of which nothing is stored. Where in the kernel 7.3 does not say to an event of users alone, but 0
+	 * (perf_instruction_pointer()).
 	 */
 	bool is_newest(const Branch &branch, const SampleRecord &sample) const
 	{
@@ -349,9 +350,21 @@ private:
 			return static_cast<bool>(address >> 63);
 		};
 
-		if (wanted.mode != "cpu" && in_kernel(sample.ip))
+		if (wanted.mode != "cpu" && (!sample.ip || in_kernel(sample.ip)))
 			return in_kernel(branch.to) && !in_kernel(branch.from);
 		return branch.from == sample.ip;
+	}
+
+	/* The sample, and the newest branches of it, the last one last. */
+	static void tell_wrong(const std::vector<Branch> &found, const SampleRecord &sample)
+	{
+		std::fprintf(stderr,
+			"# sample at %#" PRIx64 ", %zu bytes of trace, %zu branches:", std::uint64_t{sample.ip},
+			sample.aux.size(), found.size());
+		for (std::size_t i = found.size() - std::min<std::size_t>(found.size(), 4); i < found.size(); i++)
+			std::fprintf(stderr, " %#" PRIx64 "-%#" PRIx64, std::uint64_t{found[i].from},
+				std::uint64_t{found[i].to});
+		std::fputc('\n', stderr);
 	}
 
 	void record(const RecordView &view)
@@ -368,7 +381,10 @@ private:
 			const auto found = printer.backwards(taken->aux, recorder.aux().size());
 
 			notes.samples++;
-			notes.wrong += found.empty() || !is_newest(found.back(), *taken);
+			if (found.empty() || !is_newest(found.back(), *taken)) {
+				notes.wrong++;
+				tell_wrong(found, *taken);
+			}
 			for (const Branch &branch : found)
 				printer.branch(branch);
 		} else if (auto *dropped = std::get_if<LostRecord>(&one)) {
