@@ -2,12 +2,12 @@
 /* aux_start_paused, aux_pause and aux_resume: trace comes while it is not paused, all of it, and none else. */
 #include <string_view>
 
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shared/fault.h"
 #include "shared/fixture.h"
+#include "shared/nmis.h"
 #include "shared/tracepoint.h"
 
 using namespace auxpmu;
@@ -142,13 +142,11 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 {
 	need_synthetic();
 	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
-		Paused paused(mode, at_tracepoint("nmi/nmi_handler"));
-		auto nmi = NmiSender::open(options().pmu);
+		Paused paused(mode, at_nmi());
+		auto nmi = need_nmi();
 		std::uint64_t made = 0, paused_by_nmi = 0;
 
-		if (!nmi)
-			SKIP("no NMIs can be sent: " << nmi.error().text);
-		REQUIRE(::ioctl(paused.pause.fd(), PERF_EVENT_IOC_SET_FILTER, "handled==1") == 0);
+		paused.pause.set_filter(only_sent).value();
 		INFO("overwrite: " << (mode == AuxMode::overwrite));
 		for (const char *step : {"none", "request", "begin", "arm", "disarm", "end"}) {
 			auto emit = [&](std::uint64_t bytes) {
@@ -160,14 +158,14 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 			resume_here();
 			CHECK(emit(640).error == 0);
 			if (std::string_view(step) == "none")
-				CHECK(nmi->send(0, 1) == 0);
+				CHECK(nmi.send(0, 1) == 0);
 			else
-				REQUIRE(nmi->at(step));
+				REQUIRE(nmi.at(step));
 			/* Turns windows over, where there are any to turn; the NMI comes in the midst of it. */
 			if (mode == AuxMode::full_trace)
 				for (int i = 0; i < 8 && !emit(4 * KiB).error; i++)
 					;
-			REQUIRE(nmi->off());
+			REQUIRE(nmi.off());
 			bool is_paused = emit(640).error == ENXIO;
 			paused_by_nmi += is_paused;
 			CHECK((is_paused || mode == AuxMode::overwrite || std::string_view(step) == "request"));
@@ -177,9 +175,9 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 			CHECK(emit(640).error == 0);
 		}
 		/* Stopped in the midst of being stopped. */
-		REQUIRE(nmi->at("disarm"));
+		REQUIRE(nmi.at("disarm"));
 		paused.event.disable().value();
-		REQUIRE(nmi->off());
+		REQUIRE(nmi.off());
 		CHECK(paused_by_nmi >= (mode == AuxMode::full_trace ? 5 : 1));
 
 		TraceVerifier verifier(make_expectation(paused.setup));
