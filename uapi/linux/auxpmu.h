@@ -178,7 +178,7 @@ static inline __u64 auxpmu_record_base(__u64 stream, __u64 seq, __u32 seed)
  *	that many NMIs to that CPU, each when the one before was handled.  Write "at STEP": every
  *	CPU sends itself an NMI whenever its session is at that step, unless it is in NMI already.
  *	STEP is request, begin, arm, disarm, end, full or sample, as in the trace events
- *	auxpmu:auxpmu_STEP.  Write "off": no more of these.
+ *	auxpmu:auxpmu_STEP.  Write "off": no more of these.  Read: "NMI"
  */
 
 #endif /* AUXPMU_UAPI_H */
