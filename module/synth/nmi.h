@@ -8,7 +8,8 @@
 
 struct auxpmu;
 
-#if IS_ENABLED(CONFIG_X86_LOCAL_APIC)
+#if IS_ENABLED(CONFIG_X86_LOCAL_APIC) || \
+	(IS_ENABLED(CONFIG_ARM64) && IS_ENABLED(CONFIG_TRACEPOINTS))
 void synth_nmi_add(struct auxpmu *pmu);
 #else
 static inline void synth_nmi_add(struct auxpmu *pmu)
@@ -17,7 +18,7 @@ static inline void synth_nmi_add(struct auxpmu *pmu)
 #endif
 
 /*
- * The architecture's part, in nmi_x86.c. Between synth_nmi_begin() and
+ * The architecture's part, in nmi_x86.c and nmi_arm64.c. Between synth_nmi_begin() and
  * synth_nmi_end(), which may sleep, synth_nmi_raise() sends one to an online CPU: 0 or an errno.
  * IRQs off or on. synth_nmi_kind() is a line: what they are.
  */
