@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * NMIs on request, for tests: at any moment to another CPU, or within a given step of a session.
- *
- * Without hardware counters there would be none. They are inter-processor interrupts with NMI
- * delivery mode; the handler claims as many as were sent and no others. It is registered only while
- * the debugfs file is open.
+ * What they are, and who handles them, is the architecture's; it is set up only while the debugfs
+ * file is open.
  */
 #include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/debugfs.h>
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/hardirq.h>
 #include <linux/percpu.h>
 #include <linux/sched/signal.h>
@@ -17,14 +16,11 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include <asm/apic.h>
-#include <asm/nmi.h>
-
 #include "software.h"
 #include "synth/nmi.h"
 
 /*
- * An NMI IPI is in flight to this CPU. At most one: a CPU latches a single NMI, so two sends may
+ * An NMI is in flight to this CPU. At most one: a CPU latches a single NMI, so two sends may
  * arrive as one.
  */
 static DEFINE_PER_CPU(atomic_t, under_way);
@@ -32,17 +28,22 @@ static DEFINE_PER_CPU(atomic_t, under_way);
 /* One user at a time. */
 static atomic_t in_use;
 
-static bool synth_nmi_send(int cpu)
+/* 1: sent; 0: one is in flight already. */
+static int synth_nmi_send(int cpu)
 {
+	int ret;
+
 	if (atomic_cmpxchg(&per_cpu(under_way, cpu), 0, 1))
-		return false;
-	apic->send_IPI(cpu, NMI_VECTOR);
-	return true;
+		return 0;
+	ret = synth_nmi_raise(cpu);
+	if (ret)
+		atomic_set(&per_cpu(under_way, cpu), 0);
+	return ret ?: 1;
 }
 
-static int synth_nmi_handler(unsigned int type, struct pt_regs *regs)
+bool synth_nmi_came(void)
 {
-	return atomic_xchg(this_cpu_ptr(&under_way), 0) ? NMI_HANDLED : NMI_DONE;
+	return atomic_xchg(this_cpu_ptr(&under_way), 0);
 }
 
 /* Wait until none is in flight to @cpu. */
@@ -56,18 +57,17 @@ static int synth_nmi_await(int cpu)
 	return 0;
 }
 
-/* Send one after the other, each when the last was handled. */
-static int synth_nmi_send_many(int cpu, unsigned int count)
+int synth_nmi_send_many(int cpu, unsigned int count)
 {
 	int ret = 0;
 
 	while (count && !ret) {
 		cpus_read_lock();
-		if (!cpu_online(cpu))
-			ret = -ENXIO;
-		else if (synth_nmi_send(cpu))
+		ret = cpu_online(cpu) ? synth_nmi_send(cpu) : -ENXIO;
+		if (ret > 0)
 			count--;
-		ret = ret ?: synth_nmi_await(cpu);
+		if (ret >= 0)
+			ret = synth_nmi_await(cpu);
 		cpus_read_unlock();
 	}
 	return ret;
@@ -90,7 +90,7 @@ static int synth_nmi_open(struct inode *inode, struct file *file)
 	if (atomic_cmpxchg(&in_use, 0, 1))
 		return -EBUSY;
 	file->private_data = inode->i_private;
-	ret = register_nmi_handler(NMI_LOCAL, synth_nmi_handler, 0, "auxpmu_synth");
+	ret = synth_nmi_begin();
 	if (ret)
 		atomic_set_release(&in_use, 0);
 	return ret;
@@ -103,7 +103,7 @@ static int synth_nmi_release(struct inode *inode, struct file *file)
 	auxpmu_steps_detach();
 	for_each_online_cpu(cpu)
 		synth_nmi_await(cpu);
-	unregister_nmi_handler(NMI_LOCAL, "auxpmu_synth");
+	synth_nmi_end();
 	atomic_set_release(&in_use, 0);
 	return 0;
 }
@@ -143,14 +143,22 @@ static ssize_t synth_nmi_write(struct file *file, const char __user *from, size_
 	return ret ?: count;
 }
 
+static ssize_t synth_nmi_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	const char *kind = synth_nmi_kind();
+
+	return simple_read_from_buffer(to, count, pos, kind, strlen(kind));
+}
+
 static const struct file_operations synth_nmi_fops = {
 	.owner = THIS_MODULE,
 	.open = synth_nmi_open,
+	.read = synth_nmi_read,
 	.write = synth_nmi_write,
 	.release = synth_nmi_release,
 };
 
 void synth_nmi_add(struct auxpmu *pmu)
 {
-	debugfs_create_file("nmi", 0200, auxpmu_debugfs_of(pmu), pmu, &synth_nmi_fops);
+	debugfs_create_file("nmi", 0600, auxpmu_debugfs_of(pmu), pmu, &synth_nmi_fops);
 }

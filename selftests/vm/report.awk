@@ -3,6 +3,7 @@
 # Turns the KTAP of run-tests into a line per case: ok, FAIL or skip, then where
 # (-v where=KERNEL), program and case; what it printed, if it failed or verbose=1. What a program does not say itself is
 # judged here: a plan not kept, by a program or by the list of them, a bad exit status, an end in the middle.
+# A case that says "# sent: KIND" has that behind it: what it sends as NMIs (selftests/tests/shared/nmis.h).
 # With -v allowed=docs/testing.md and -v guests="ARCH KERNEL" a skip that the table there has not, or has fewer of, is a failure.
 
 BEGIN {
@@ -49,10 +50,10 @@ function skip(name, why,   row, program) {
 }
 
 function say(verdict, name, why) {
-	printf "%-4s  %-6s  %s%s\n", verdict, where, name, why == "" ? "" : "  (" why ")"
+	printf "%-4s  %-6s  %s%s%s\n", verdict, where, name, why == "" ? "" : "  (" why ")", sent == "" ? "" : "  [" sent "]"
 	if (verdict == "FAIL" || verbose)
 		printf "%s", notes
-	notes = ""
+	notes = sent = ""
 	fflush()
 }
 function text(line) {
@@ -100,6 +101,7 @@ function skip_reason(line) {
 }
 /^1\.\.[0-9]+/ { planned += substr($1, 4); next }
 /^    TAP version|^    KTAP version|^KTAP version/ { lists += !/^ /; next }
+/^    # sent: / { sent = $3 }
 { if (length(notes) < 8000) notes = notes "      " $0 "\n" }
 END {
 	if (program != "")

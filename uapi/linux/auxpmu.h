@@ -173,12 +173,14 @@ static inline __u64 auxpmu_record_base(__u64 stream, __u64 seq, __u32 seed)
  * bench
  *	Write "BYTES": writes that many bytes into a private 256 KiB area, over and over, once as
  *	records of 4096 bytes and once with memset().  Read: "BYTES records_ns memset_ns"
- * nmi (x86)
+ * nmi (x86, arm64)
  *	Can be open once at a time; closing it ends everything.  Write "CPU COUNT": sends
  *	that many NMIs to that CPU, each when the one before was handled.  Write "at STEP": every
  *	CPU sends itself an NMI whenever its session is at that step, unless it is in NMI already.
  *	STEP is request, begin, arm, disarm, end, full or sample, as in the trace events
- *	auxpmu:auxpmu_STEP.  Write "off": no more of these.
+ *	auxpmu:auxpmu_STEP.  Write "off": no more of these.  Read: "NMI"; or on arm64, where they
+ *	are interrupts of the performance counters, "pseudo-NMI" or, if the kernel takes these as
+ *	ordinary interrupts, "interrupt": such a one waits for interrupts to be on.
  */
 
 #endif /* AUXPMU_UAPI_H */

@@ -59,9 +59,15 @@ Result<NmiSender> NmiSender::open(std::string_view pmu)
 	NmiSender sender;
 	auto path = debugfs_file(pmu, "nmi");
 
-	sender.file = UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+	sender.file = UniqueFd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
 	if (!sender.file)
 		return debugfs_error("write", path, errno);
+	char text[16];
+	ssize_t got = ::pread(sender.file.get(), text, sizeof(text), 0);
+	if (got <= 0)
+		return debugfs_error("read", path, errno);
+	sender.what.assign(text, static_cast<std::size_t>(got));
+	sender.what.resize(sender.what.find_last_not_of('\n') + 1);
 	return sender;
 }
 

@@ -6,6 +6,7 @@
 #define AUXPMU_SYNTH_ON_DEMAND_H
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "kit/handle.h"
@@ -38,6 +39,10 @@ class NmiSender
 public:
 	static Result<NmiSender> open(std::string_view pmu);
 
+	/* What they are: NMI, pseudo-NMI or interrupt (uapi/linux/auxpmu.h). */
+	const std::string &kind() const noexcept { return what; }
+	/* Only an interrupt waits until interrupts are on. */
+	bool waits() const noexcept { return what == "interrupt"; }
 	/* Sends that many to cpu, each when the one before was handled.  Returns 0 or an errno.  Does not allocate. */
 	int send(int cpu, unsigned count) noexcept;
 	/*
@@ -51,6 +56,7 @@ private:
 	Result<void> command(std::string_view text);
 
 	UniqueFd file;
+	std::string what;
 };
 
 /* What "bench" measured. */

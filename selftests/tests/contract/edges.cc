@@ -10,13 +10,13 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 
 #include "shared/fault.h"
 #include "shared/fixture.h"
 #include "shared/hardware.h"
 #include "shared/knob.h"
 #include "shared/memory_group.h"
+#include "shared/nmis.h"
 #include "shared/tracepoint.h"
 #include "synth/modelled_unit.h"
 
@@ -300,18 +300,16 @@ TEST_CASE("A paused event may be armed for the first time in NMI", "[synth][edge
 			auto attr = make_attr(setup);
 			set_aux_action(attr, AuxAction::start_paused);
 			auto event = Event::open(attr, setup.target).value();
-			auto nmi = NmiSender::open(options().pmu);
-			if (!nmi)
-				SKIP("no NMIs can be sent: " << nmi.error().text);
-			auto resuming = at_tracepoint("nmi/nmi_handler");
+			Nmis nmi;
+			auto resuming = at_nmi();
 			set_aux_action(resuming, AuxAction::resume);
 			auto resume = Event::open(resuming, setup.target, event.fd()).value();
-			REQUIRE(::ioctl(resume.fd(), PERF_EVENT_IOC_SET_FILTER, "handled==1") == 0);
+			resume.set_filter(only_sent).value();
 			auto data = DataRing::map(event, setup.data_bytes).value();
 			auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode, true).value();
 			event.enable().value();
 			CHECK(emitter().emit(0, record).error == ENXIO);
-			REQUIRE(nmi->send(0, 1) == 0);
+			REQUIRE(nmi.send(0, 1) == 0);
 			CHECK(emitter().emit(0, 4 * record).error == 0);
 			event.disable().value();
 			TraceVerifier verifier(make_expectation(setup));

@@ -2,12 +2,12 @@
 /* aux_start_paused, aux_pause and aux_resume: trace comes while it is not paused, all of it, and none else. */
 #include <string_view>
 
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shared/fault.h"
 #include "shared/fixture.h"
+#include "shared/nmis.h"
 #include "shared/tracepoint.h"
 
 using namespace auxpmu;
@@ -26,14 +26,15 @@ void resume_here()
 	::syscall(SYS_getpgid, 0);
 }
 
-/* A paused AUX event of this thread with two members: getppid() (or another) pauses it, getpgid() resumes it. */
+/* A paused AUX event of this thread, or as told, with two members: getppid() (or another) pauses it, getpgid() resumes it. */
 struct Paused {
-	explicit Paused(AuxMode mode, perf_event_attr pausing = at_syscall("getppid"))
+	explicit Paused(AuxMode mode, perf_event_attr pausing = at_syscall("getppid"),
+		const Target &target = Target::task_on_cpu(0, 0))
 	{
 		if (pmu().cap("pause") != "1")
 			SKIP("this kernel cannot pause AUX events");
 		pin(0);
-		setup.target = Target::task_on_cpu(0, 0);
+		setup.target = target;
 		setup.mode = mode;
 		setup.aux_bytes = 256 * KiB;
 		setup.watermark = static_cast<std::uint32_t>(page_size());
@@ -114,7 +115,8 @@ TEST_CASE("Pausing and stopping do not get in each other's way", "[synth][pause]
 TEST_CASE("A unit that is paused where its interrupt is due hands over what there is", "[synth][pause]")
 {
 	need_synthetic();
-	Paused paused(AuxMode::full_trace);
+	/* Of the CPU: when a thread goes from it, its trace is handed over, too. */
+	Paused paused(AuxMode::full_trace, at_syscall("getppid"), Target::on_cpu(0));
 	Tally tally;
 	/* As if it had come in the NMI that pauses. */
 	Fault lost("lost_irq", 1);
@@ -142,13 +144,11 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 {
 	need_synthetic();
 	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
-		Paused paused(mode, at_tracepoint("nmi/nmi_handler"));
-		auto nmi = NmiSender::open(options().pmu);
+		Paused paused(mode, at_nmi());
+		Nmis nmi;
 		std::uint64_t made = 0, paused_by_nmi = 0;
 
-		if (!nmi)
-			SKIP("no NMIs can be sent: " << nmi.error().text);
-		REQUIRE(::ioctl(paused.pause.fd(), PERF_EVENT_IOC_SET_FILTER, "handled==1") == 0);
+		paused.pause.set_filter(only_sent).value();
 		INFO("overwrite: " << (mode == AuxMode::overwrite));
 		for (const char *step : {"none", "request", "begin", "arm", "disarm", "end"}) {
 			auto emit = [&](std::uint64_t bytes) {
@@ -160,14 +160,14 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 			resume_here();
 			CHECK(emit(640).error == 0);
 			if (std::string_view(step) == "none")
-				CHECK(nmi->send(0, 1) == 0);
+				CHECK(nmi.send(0, 1) == 0);
 			else
-				REQUIRE(nmi->at(step));
+				REQUIRE(nmi.at(step));
 			/* Turns windows over, where there are any to turn; the NMI comes in the midst of it. */
 			if (mode == AuxMode::full_trace)
 				for (int i = 0; i < 8 && !emit(4 * KiB).error; i++)
 					;
-			REQUIRE(nmi->off());
+			REQUIRE(nmi.off());
 			bool is_paused = emit(640).error == ENXIO;
 			paused_by_nmi += is_paused;
 			CHECK((is_paused || mode == AuxMode::overwrite || std::string_view(step) == "request"));
@@ -177,9 +177,9 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 			CHECK(emit(640).error == 0);
 		}
 		/* Stopped in the midst of being stopped. */
-		REQUIRE(nmi->at("disarm"));
+		REQUIRE(nmi.at("disarm"));
 		paused.event.disable().value();
-		REQUIRE(nmi->off());
+		REQUIRE(nmi.off());
 		CHECK(paused_by_nmi >= (mode == AuxMode::full_trace ? 5 : 1));
 
 		TraceVerifier verifier(make_expectation(paused.setup));

@@ -110,11 +110,14 @@ std::string wrong_with_any(
 	return wrong_with(trace, setup, newest, size);
 }
 
-Sampler::Sampler(const Setup &wanted, const perf_event_attr &asked) : tracer(wanted), attr(asked)
+Sampler::Sampler(const Setup &wanted, const perf_event_attr &asked, const std::string &filter)
+	: tracer(wanted), attr(asked)
 {
 	need_sampling();
 	member = Event::open(attr, wanted.target, tracer.event.fd()).value();
 	member.set_output(tracer.event).value();
+	if (!filter.empty())
+		member.set_filter(filter).value();
 	tracer.enable();
 }
 

@@ -58,7 +58,8 @@ class Sampler
 {
 public:
 	Sampler(const Setup &wanted, std::uint32_t bytes, const std::string &at = "getppid");
-	Sampler(const Setup &wanted, const perf_event_attr &member);
+	/* A filter of a member at a tracepoint. */
+	Sampler(const Setup &wanted, const perf_event_attr &member, const std::string &filter = "");
 
 	/* The trace in the samples there are, oldest first; other records go nowhere. */
 	std::vector<std::vector<std::byte>> samples();
