@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The machines that there are, by the names that QEMU has for them. */
+#include "arm64/machine.h"
 #include "machine.h"
 #include "x86/machine.h"
 
@@ -11,7 +12,7 @@ namespace
 constexpr struct {
 	std::string_view target;
 	Machine *(*make)();
-} machines[] = {{"x86_64", x86_machine}};
+} machines[] = {{"x86_64", x86_machine}, {"aarch64", arm64_machine}};
 
 } // namespace
 
