@@ -74,7 +74,7 @@ Instruction exception(std::uint32_t word)
 Instruction system(std::uint32_t word)
 {
 	if (is(word, 0xffff'f0ff, 0xd503'30df))
-		return special(Special::isb);
+		return special(Special::isb, Branch::barrier);
 	if (is(word, 0xffff'ffdf, 0xd503'205f) || is(word, 0xffff'ffc0, 0xd503'1000))
 		return special(Special::wait);
 	if (is(word, 0xffff'ffe0, 0xd523'3060))

@@ -15,7 +15,7 @@
 namespace hwsim::arm64
 {
 
-/* The calls are also of the kind software_interrupt; the others are no branches. */
+/* The calls are also of the kind software_interrupt, and ISB is of the kind barrier; the others are no branches. */
 enum class Special : std::uint8_t {
 	none,
 	svc, /* the exception returns behind it, as that of HVC and SMC does */

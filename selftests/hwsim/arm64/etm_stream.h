@@ -94,6 +94,8 @@ public:
 	/* Bytes not yet taken. */
 	std::span<const std::uint8_t> pending() const { return {queue.data(), used}; }
 	void taken() { used = 0; }
+	/* Where ViewInst goes active next it synchronizes first, as it does behind start(). */
+	void request_sync() { synchronized = false; }
 
 private:
 	/* Enough for the longest thing said at once, behind the owner's threshold. */

@@ -25,12 +25,13 @@ enum class Branch : std::uint8_t {
 	far,                /* may change privilege and execution mode */
 	software_interrupt, /* INT n: an exception to the machine, a far transfer to the program */
 	address_space,      /* no branch: the root of the page tables changes */
+	barrier,            /* no branch: what system registers were told takes effect (ISB) */
 };
 
 /* Does this kind end in something other than the next instruction? */
 constexpr bool is_branch(Branch kind)
 {
-	return kind != Branch::none && kind != Branch::address_space;
+	return kind != Branch::none && kind != Branch::address_space && kind != Branch::barrier;
 }
 
 struct BasicBlock {
@@ -41,7 +42,8 @@ struct BasicBlock {
 	std::int64_t displacement = 0;                  /* of a direct branch, from the end of the block */
 	std::uint64_t address_mask = ~std::uint64_t{0}; /* what a branch target is cut to in this execution mode */
 	Branch kind = Branch::none;
-	std::uint8_t level = 0;          /* privilege level; 0 is the kernel on x86 */
+	std::uint8_t level = 0;          /* privilege level, as the architecture numbers them */
+	std::uint8_t side = 0;           /* whose level that is: 0 the kernel's, 1 that of programs */
 	std::uint8_t mode = 0;           /* execution mode, as the packets of the architecture code it */
 	std::vector<std::uint8_t> sizes; /* of the instructions, bytes */
 };

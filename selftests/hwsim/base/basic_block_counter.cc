@@ -28,7 +28,7 @@ void BasicBlockCounter::uncount(const BasicBlock &block, std::size_t from)
 	if (from >= size)
 		return;
 	uncounted += size - from;
-	words->gate[side(block.level)] -= (size - from) * InlineWords::instruction + is_branch(block.kind);
+	words->gate[block.side] -= (size - from) * InlineWords::instruction + is_branch(block.kind);
 }
 
 /*

@@ -18,7 +18,7 @@ namespace hwsim
 /* What inline code of translated blocks reads and writes; each vCPU has some. */
 struct InlineWords {
 	/*
-	 * For the kernel and for programs; a block calls us when the word of its level is "limit" or more. Levels that are
+	 * For the kernel and for programs; a block calls us when the word of its side is "limit" or more. Levels that are
 	 * watched are there always. Where instructions are counted, each block adds its own, times "instruction", and 1 if it
 	 * ends in a branch; it calls us when so much has come together that somebody has to look.
 	 */
@@ -33,12 +33,6 @@ struct InlineWords {
 	/* Branches start here, because some are taken back, and have room for those of so many instructions. */
 	static constexpr std::uint64_t no_branches = instruction / 2, most_instructions = instruction / 4;
 };
-
-/* Which of two words is a level's: the kernel's or that of programs. */
-constexpr unsigned side(std::uint8_t level)
-{
-	return level == 0 ? 0 : 1;
-}
 
 class BasicBlockCounter
 {

@@ -18,6 +18,8 @@ void FlowTracker::leave(const Place &to, bool finished)
 		listener.straight(*current, start, end());
 		if (current->kind == Branch::address_space)
 			listener.address_space(last());
+		else if (current->kind == Branch::barrier)
+			listener.barrier(last(), to);
 	} else if (inside(to.pc)) {
 		counts.restarts++;
 		listener.straight(*current, start, to.pc);

@@ -47,6 +47,8 @@ public:
 	virtual void interrupt(const Place &from, const Place &to) = 0;
 	/* The instruction at "from", the last of the block before, wrote the root of the page tables. */
 	virtual void address_space(std::uint64_t from) = 0;
+	/* What the instruction at "from", the last of the block before, waits for has taken effect: "next" is the one behind it. */
+	virtual void barrier(std::uint64_t, const Place &) {}
 	/* A block begins; whatever led there has been told. */
 	virtual void arrive(const Place &here) = 0;
 

@@ -51,9 +51,18 @@ public:
 	{
 		if (!file)
 			return;
-		buffer.push_back({from, to});
 		if (buffer.size() >= batch)
 			flush();
+		buffer.push_back({from, to});
+	}
+	/* Where the last step led is not in the trace, which ends with it. One of tracing that began is no step then. */
+	void open_end()
+	{
+		if (buffer.empty())
+			return;
+		buffer.back().to = 0;
+		if (!buffer.back().from)
+			buffer.pop_back();
 	}
 	bool is_open() const { return static_cast<bool>(file); }
 	void flush();

@@ -10,23 +10,56 @@
 #include <cstdio>
 #include <string>
 
+#ifdef __aarch64__
+#include "../arm64/control.h"
+
+namespace
+{
+
+constexpr auto signature = hwsim::arm64::Control::signature;
+
+/* Returns what says whether it is the virtual hardware, and sets what says whether it was done. */
+std::uint64_t give(const std::string &command, std::uint64_t &refused)
+{
+	register std::uint64_t text asm("x0") = reinterpret_cast<std::uint64_t>(command.data());
+	register std::uint64_t size asm("x1") = command.size();
+	asm volatile("hint #127" : "+r"(text), "+r"(size) : : "memory");
+	refused = text;
+	return size;
+}
+
+} // namespace
+#else
 #include "../x86/control.h"
 
-using hwsim::x86::Control;
+namespace
+{
+
+constexpr auto signature = hwsim::x86::Control::signature;
+
+std::uint64_t give(const std::string &command, std::uint64_t &refused)
+{
+	std::uint64_t a = hwsim::x86::Control::cpuid_leaf, b = 0, c = reinterpret_cast<std::uint64_t>(command.data()),
+		      d = command.size();
+	asm volatile("cpuid" : "+a"(a), "+b"(b), "+c"(c), "+d"(d) : : "memory");
+	refused = static_cast<std::uint32_t>(a);
+	return static_cast<std::uint32_t>(b);
+}
+
+} // namespace
+#endif
 
 int main(int argc, char **argv)
 {
 	std::string command;
 	for (int i = 1; i < argc; i++)
 		command += (i > 1 ? " " : "") + std::string(argv[i]);
-	std::uint64_t a = Control::cpuid_leaf, b = 0, c = reinterpret_cast<std::uint64_t>(command.data()),
-		      d = command.size();
-	asm volatile("cpuid" : "+a"(a), "+b"(b), "+c"(c), "+d"(d) : : "memory");
-	if (static_cast<std::uint32_t>(b) != Control::signature) {
+	std::uint64_t refused = 0;
+	if (give(command, refused) != signature) {
 		std::fputs("hwsim-ctl: this machine is not the virtual hardware\n", stderr);
 		return 4;
 	}
-	if (static_cast<std::uint32_t>(a)) {
+	if (refused) {
 		std::fprintf(stderr, "hwsim-ctl: refused: %s\n", command.c_str());
 		return 1;
 	}

@@ -105,6 +105,7 @@ bool qemu_plugin_write_register(qemu_plugin_register *handle, GByteArray *from);
 [[noreturn]] void qemu_plugin_set_pc(std::uint64_t address);
 bool qemu_plugin_read_memory_vaddr(std::uint64_t address, GByteArray *to, std::size_t size);
 bool qemu_plugin_write_memory_vaddr(std::uint64_t address, GByteArray *from);
+bool qemu_plugin_translate_vaddr(std::uint64_t address, std::uint64_t *physical);
 /* 0 is success */
 int qemu_plugin_read_memory_hwaddr(std::uint64_t address, GByteArray *to, std::size_t size);
 int qemu_plugin_write_memory_hwaddr(std::uint64_t address, GByteArray *from);

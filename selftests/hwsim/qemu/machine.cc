@@ -6,6 +6,8 @@
 namespace hwsim::qemu
 {
 
+constinit Machine *machine = nullptr;
+
 unsigned Machine::needs_of_all() const
 {
 	unsigned needs = no_instrumentation;
@@ -18,11 +20,11 @@ unsigned Machine::needs_of_all() const
 /* All vCPUs are stopped, there are no translations, and QEMU has forgotten what we had registered. */
 void Machine::on_anew(void *)
 {
-	const std::lock_guard guard(machine.lock);
-	machine.instrumentation = machine.needs_of_all();
-	machine.enough_since = 0;
+	const std::lock_guard guard(machine->lock);
+	machine->instrumentation = machine->needs_of_all();
+	machine->enough_since = 0;
 	register_callbacks();
-	for (auto &vcpu : machine.vcpus)
+	for (auto &vcpu : machine->vcpus)
 		if (vcpu)
 			vcpu->instrumentation_changed();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine: what all vCPUs of the guest share, and what the plugin asks of an architecture: its options, and its vCPUs. There is one, made before
- * there are vCPUs and never destroyed. Its blocks of translated code belong to all vCPUs.
+ * there are vCPUs and never destroyed, for QEMU says goodbye when the destructors of plugins have run already. Its blocks of translated code belong to all vCPUs.
  */
 #ifndef HWSIM_QEMU_MACHINE_H
 #define HWSIM_QEMU_MACHINE_H
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,8 +36,6 @@ struct Translation {
 class Machine
 {
 public:
-	/* The name that QEMU has for such a machine. */
-	virtual std::string_view target() const = 0;
 	/* An option of the architecture; false if it is none. Refuses values that it does not know. */
 	virtual bool option(std::string_view name, std::string_view value) = 0;
 	virtual std::string_view option_names() const = 0;
@@ -73,8 +72,11 @@ private:
 	static void on_anew(void *);
 };
 
-/* The one that there is. */
-extern Machine &machine;
+/* The one that there is, from the plugin's first call on. */
+extern constinit Machine *machine;
+/* That of such a QEMU, made when it is asked for; null if there is none. And which there are, with words between them. */
+Machine *find_machine(std::string_view target);
+std::string machine_targets(std::string_view between);
 /* The vCPU of this thread. */
 extern constinit thread_local Vcpu *this_vcpu;
 

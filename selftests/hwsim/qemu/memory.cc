@@ -48,4 +48,12 @@ bool CpuMemory::write_linear(std::uint64_t address, std::span<const std::uint8_t
 	return qemu_plugin_write_memory_vaddr(address, fill(from));
 }
 
+std::optional<std::uint64_t> CpuMemory::translate(std::uint64_t address)
+{
+	std::uint64_t physical = 0;
+	if (!qemu_plugin_translate_vaddr(address, &physical))
+		return {};
+	return physical;
+}
+
 } // namespace hwsim::qemu

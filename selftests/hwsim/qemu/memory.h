@@ -4,6 +4,7 @@
 #define HWSIM_QEMU_MEMORY_H
 
 #include <cstdint>
+#include <optional>
 
 #include "../base/memory.h"
 #include "api.h"
@@ -18,6 +19,8 @@ public:
 	bool write(std::uint64_t address, std::span<const std::uint8_t> from) override;
 	bool read_linear(std::uint64_t address, std::span<std::uint8_t> to) override;
 	bool write_linear(std::uint64_t address, std::span<const std::uint8_t> from) override;
+	/* The physical address at which the vCPU, at its present level, finds this linear one; nothing if there is none. */
+	std::optional<std::uint64_t> translate(std::uint64_t address);
 
 private:
 	GByteArray *fill(std::span<const std::uint8_t> from);

@@ -16,15 +16,12 @@
 #include "options.h"
 #include "unwind.h"
 #include "vcpu.h"
-#include "x86/machine.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace hwsim::qemu
 {
 
-/* Never destroyed: QEMU calls on_exit() when the destructors of plugins have run already. */
-Machine &machine = x86_machine();
 constinit thread_local Vcpu *this_vcpu = nullptr;
 
 namespace
@@ -36,30 +33,30 @@ std::string &log_file = *new std::string;
 
 void on_idle(unsigned vcpu, void *)
 {
-	if (auto &idle = machine.vcpus[vcpu])
+	if (auto &idle = machine->vcpus[vcpu])
 		idle->idle();
 }
 
 void on_resume(unsigned vcpu, void *)
 {
-	if (auto &awake = machine.vcpus[vcpu])
+	if (auto &awake = machine->vcpus[vcpu])
 		awake->resume();
 }
 
 void on_discontinuity(unsigned vcpu, qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to, void *)
 {
 	if (type != DISCON_HOSTCALL)
-		machine.vcpus[vcpu]->discontinuity(from, to);
+		machine->vcpus[vcpu]->discontinuity(from, to);
 }
 
 /* All vCPUs are stopped. */
 void on_flush(void *)
 {
-	const std::lock_guard guard(machine.lock);
-	for (auto &vcpu : machine.vcpus)
+	const std::lock_guard guard(machine->lock);
+	for (auto &vcpu : machine->vcpus)
 		if (vcpu)
 			vcpu->keep_block();
-	machine.translations.clear();
+	machine->translations.clear();
 }
 
 // --- begin and end ---------------------------------------------------------------------------
@@ -74,11 +71,11 @@ void say(const std::string &text)
 
 void on_vcpu(unsigned index, void *)
 {
-	auto vcpu = machine.make_vcpu(index);
+	auto vcpu = machine->make_vcpu(index);
 	this_vcpu = vcpu.get();
 	{
-		const std::lock_guard guard(machine.lock);
-		machine.vcpus.at(index) = std::move(vcpu);
+		const std::lock_guard guard(machine->lock);
+		machine->vcpus.at(index) = std::move(vcpu);
 	}
 	if (const char *why = this_vcpu->init())
 		refuse(why);
@@ -86,7 +83,7 @@ void on_vcpu(unsigned index, void *)
 
 void on_exit(void *)
 {
-	for (auto &vcpu : machine.vcpus) {
+	for (auto &vcpu : machine->vcpus) {
 		if (!vcpu)
 			continue;
 		vcpu->finish();
@@ -97,7 +94,7 @@ void on_exit(void *)
 /* "fault=" and "lenient=" are commands. */
 bool is_command(std::string_view name, std::string_view value)
 {
-	return machine.control().command(std::string(name) + " " + std::string(value));
+	return machine->control().command(std::string(name) + " " + std::string(value));
 }
 
 void option(std::string_view text)
@@ -105,31 +102,31 @@ void option(std::string_view text)
 	const auto equals = text.find('=');
 	const std::string_view name = text.substr(0, equals);
 	const std::string_view value = equals == text.npos ? "" : text.substr(equals + 1);
-	if (machine.option(name, value))
+	if (machine->option(name, value))
 		return;
 	if (name == "blocks") {
-		machine.logs.blocks = on_or_off(name, value);
+		machine->logs.blocks = on_or_off(name, value);
 	} else if (name == "fault") {
 		if (!is_command(name, value))
-			refuse("no fault " + std::string(value) + ", only " + machine.control().faults());
+			refuse("no fault " + std::string(value) + ", only " + machine->control().faults());
 	} else if (name == "lenient") {
 		if (!is_command(name, value))
-			refuse("no rule " + std::string(value) + ", only " + machine.control().rules());
+			refuse("no rule " + std::string(value) + ", only " + machine->control().rules());
 	} else if (name == "seed") {
 		const auto seed = number(value);
 		if (!seed || *seed > UINT32_MAX)
 			refuse("seed is a number of 32 bits, not " + std::string(value));
-		machine.seed = static_cast<unsigned>(*seed);
+		machine->seed = static_cast<unsigned>(*seed);
 	} else if (name == "truth") {
-		machine.logs.truth = value;
+		machine->logs.truth = value;
 	} else if (name == "limit") {
-		machine.logs.limit = gibibytes(name, value);
+		machine->logs.limit = gibibytes(name, value);
 	} else if (name == "raw") {
-		machine.logs.raw = value;
+		machine->logs.raw = value;
 	} else if (name == "log") {
 		log_file = value;
 	} else {
-		refuse("unknown option " + std::string(text) + ": " + std::string(machine.option_names()) +
+		refuse("unknown option " + std::string(text) + ": " + std::string(machine->option_names()) +
 			" fault lenient seed truth blocks limit raw log");
 	}
 }
@@ -138,9 +135,9 @@ void option(std::string_view text)
 
 void register_callbacks()
 {
-	const qemu_plugin_id_t id = machine.id;
+	const qemu_plugin_id_t id = machine->id;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, nullptr);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, machine.translator(), nullptr);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, machine->translator(), nullptr);
 	qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
 	qemu_plugin_register_vcpu_idle_cb(id, on_idle, nullptr);
 	qemu_plugin_register_vcpu_resume_cb(id, on_resume, nullptr);
@@ -160,20 +157,21 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	if (info->version.cur != qemu_api_version)
 		refuse("this QEMU has plugin interface " + std::to_string(info->version.cur) + ", hwsim knows " +
 			std::to_string(qemu_api_version) + " (QEMU 11) only");
-	if (!info->system_emulation || std::string_view(info->target_name) != machine.target())
-		refuse("hwsim is for qemu-system-" + std::string(machine.target()) + ", this is " +
+	machine = info->system_emulation ? find_machine(info->target_name) : nullptr;
+	if (!machine)
+		refuse("hwsim is for qemu-system-" + machine_targets(" and qemu-system-") + ", this is " +
 			std::string(info->target_name));
 	if (!Unwinder::find())
 		refuse("this QEMU does not export cpu_restore_state(), without which flags would be lost; build it "
 		       "with --enable-modules");
-	machine.id = id;
+	machine->id = id;
 	for (int i = 0; i < argc; i++)
 		option(argv[i]);
-	if (machine.logs.blocks && machine.logs.truth.empty())
+	if (machine->logs.blocks && machine->logs.truth.empty())
 		refuse("blocks=on goes with truth=");
-	machine.begin();
-	machine.score = qemu_plugin_scoreboard_new(sizeof(hwsim::InlineWords));
-	machine.vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));
+	machine->begin();
+	machine->score = qemu_plugin_scoreboard_new(sizeof(hwsim::InlineWords));
+	machine->vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));
 	register_callbacks();
 	return 0;
 }

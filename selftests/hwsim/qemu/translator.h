@@ -29,7 +29,7 @@ public:
 		if (!this_vcpu)
 			return;
 		Architecture::look_at(tb);
-		const unsigned instrumentation = machine.instrumentation;
+		const unsigned instrumentation = machine->instrumentation;
 		const std::vector<Decoded> &list = decode(tb);
 		const bool any_ours = std::ranges::any_of(
 			list, [](const Decoded &one) { return Architecture::is_ours(one.instruction); });
@@ -37,17 +37,17 @@ public:
 			return;
 		auto made = std::make_unique<Made>();
 		describe(made->block, qemu_plugin_tb_vaddr(tb), list, its_vcpu().state());
-		if (machine.logs.blocks && made->block.level && (instrumentation & flow_instrumentation))
+		if (machine->logs.blocks && made->block.side && (instrumentation & flow_instrumentation))
 			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_program_block, CB_R_REGS, &made->block);
 		hook_instructions(tb, *made, list);
 		if (instrumentation)
 			instrument(tb, made->block, list.back().handle, instrumentation);
-		const std::lock_guard guard(machine.lock);
-		machine.translations.push_back(std::move(made));
+		const std::lock_guard guard(machine->lock);
+		machine->translations.push_back(std::move(made));
 	}
 
 protected:
-	static Processor &processor(unsigned vcpu) { return static_cast<Processor &>(*machine.vcpus[vcpu]); }
+	static Processor &processor(unsigned vcpu) { return static_cast<Processor &>(*machine->vcpus[vcpu]); }
 
 private:
 	using Site = typename Processor::Site;
@@ -96,6 +96,7 @@ private:
 		block.kind = last.instruction.kind;
 		block.displacement = last.instruction.displacement;
 		block.level = state.level;
+		block.side = Processor::side_of(state.level);
 		block.mode = state.mode;
 		block.address_mask = Architecture::address_mask(state);
 		for (const Decoded &one : list)
@@ -132,9 +133,9 @@ private:
 	static void instrument(qemu_plugin_tb *tb, BasicBlock &block, qemu_plugin_insn *last, unsigned instrumentation)
 	{
 		const auto word = [](std::size_t offset) {
-			return qemu_plugin_u64{machine.score, offset};
+			return qemu_plugin_u64{machine->score, offset};
 		};
-		const auto gate = word(offsetof(InlineWords, gate) + side(block.level) * sizeof(InlineWords::gate[0]));
+		const auto gate = word(offsetof(InlineWords, gate) + block.side * sizeof(InlineWords::gate[0]));
 		const auto position = word(offsetof(InlineWords, position));
 		const auto address = reinterpret_cast<std::uint64_t>(&block);
 		const bool count = instrumentation & count_instrumentation, marks_end = is_branch(block.kind);

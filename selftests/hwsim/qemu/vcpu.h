@@ -121,7 +121,7 @@ public:
 	/* A block begins: one that counts, one that does not. */
 	void enter(const BasicBlock &block)
 	{
-		const unsigned n = side(block.level);
+		const unsigned n = block.side;
 		if (counter.is_due(n))
 			self().settle();
 		if (counter.is_watched(n))
@@ -173,7 +173,7 @@ protected:
 	void watch(std::uint8_t level)
 	{
 		const bool here = self().watches(level);
-		counter.watch(0, here || self().watches(0));
+		counter.watch(0, here || self().watches(Processor::kernel_level));
 		counter.watch(1, here || self().watches(Processor::program_level));
 		if (!here) {
 			tracker.forget();

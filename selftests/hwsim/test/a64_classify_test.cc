@@ -38,7 +38,7 @@ Instruction expected(std::string_view name)
 		{"retaasppcr", Branch::ret}, {"retabsppcr", Branch::ret}, {"eret", Branch::far},
 		{"eretaa", Branch::far}, {"eretab", Branch::far}, {"svc", Branch::software_interrupt},
 		{"hvc", Branch::software_interrupt}, {"smc", Branch::software_interrupt},
-		{"brk", Branch::software_interrupt}};
+		{"brk", Branch::software_interrupt}, {"isb", Branch::barrier}};
 	static const std::map<std::string_view, Special> specials = {{"svc", Special::svc}, {"hvc", Special::hvc},
 		{"smc", Special::smc}, {"brk", Special::brk}, {"isb", Special::isb}, {"wfe", Special::wait},
 		{"wfi", Special::wait}, {"wfet", Special::wait}, {"wfit", Special::wait},

@@ -16,6 +16,7 @@ BasicBlock block(std::uint8_t level, unsigned instructions, Branch kind)
 {
 	BasicBlock made = two_byte_block(0x1000, instructions, kind);
 	made.level = level;
+	made.side = level != kernel;
 	return made;
 }
 
@@ -31,7 +32,7 @@ struct Counted {
 	/* What the inline code of a block does. True if it calls. */
 	bool run(const BasicBlock &block)
 	{
-		std::uint64_t &gate = words.gate[side(block.level)];
+		std::uint64_t &gate = words.gate[block.side];
 		const bool calls = gate >= InlineWords::limit;
 		words.position = reinterpret_cast<std::uint64_t>(&block) | InlineWords::finished;
 		gate += block.sizes.size() * InlineWords::instruction + is_branch(block.kind);

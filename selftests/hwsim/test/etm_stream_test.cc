@@ -2,9 +2,8 @@
 /* The stream of packets: what OpenCSD's decoder makes of programs at random, and of which packets it consists. */
 #include <catch2/catch_test_macros.hpp>
 
-#include <sstream>
-
 #include "etm_script.h"
+#include "etm_words.h"
 
 using namespace hwsim::arm64::etm;
 
@@ -39,20 +38,14 @@ namespace
 
 /* A stream, and its packets in short words. */
 struct Fixture {
-	explicit Fixture(const StreamConfig &config = {}) : ete(config.ete) { stream.start(config); }
+	explicit Fixture(const StreamConfig &config = {}) : words({.ete = config.ete}) { stream.start(config); }
 
 	std::string said()
 	{
 		stream.stop();
-		const auto bytes = stream.pending();
-		trace.insert(trace.end(), bytes.begin(), bytes.end());
+		const std::string text = words.add(stream.pending());
 		stream.taken();
-		const auto packets = read_packets(trace, {.ete = ete});
-		std::ostringstream text;
-		text << std::hex;
-		for (; told < packets.size(); told++)
-			text << word(packets[told]) << " ";
-		return text.str();
+		return text;
 	}
 	/* As far as the first address, which all traces have. */
 	void begin(const Context &in = {})
@@ -61,62 +54,8 @@ struct Fixture {
 		CHECK(said() == "sync info on 401000+context ");
 	}
 
-	static std::string word(const EtmPacket &packet)
-	{
-		std::ostringstream text;
-		text << std::hex;
-		const unsigned type = packet.type();
-		if (packet.packet.atom.num) {
-			for (unsigned i = 0; i < packet.packet.atom.num; i++)
-				text << (packet.packet.atom.En_bits >> i & 1 ? 'E' : 'N');
-			return text.str();
-		}
-		switch (type) {
-		case ETM4_PKT_I_ASYNC:
-			return "sync";
-		case ETM4_PKT_I_TRACE_INFO:
-			return "info";
-		case ETM4_PKT_I_TRACE_ON:
-			return "on";
-		case ETM4_PKT_I_OVERFLOW:
-			return "overflow";
-		case ETM4_PKT_I_EXCEPT:
-			return packet.packet.exception_info.addr_interp == 2 ? "exception-at-target" : "exception";
-		case ETM4_PKT_I_EXCEPT_RTN:
-			return "return";
-		case ETM4_PKT_I_CTXT:
-			return "context";
-		case ETM4_PKT_I_TIMESTAMP:
-			return "time";
-		case ETE_PKT_I_TS_MARKER:
-			return "marker";
-		case ETM4_PKT_I_CCNT_F1:
-		case ETM4_PKT_I_CCNT_F2:
-		case ETM4_PKT_I_CCNT_F3:
-			text << "cycles:" << std::dec << packet.packet.cycle_count;
-			return text.str();
-		case ETM4_PKT_I_ADDR_CTXT_L_32IS0:
-		case ETM4_PKT_I_ADDR_CTXT_L_64IS0:
-			text << packet.packet.v_addr.val << "+context";
-			return text.str();
-		case ETM4_PKT_I_ADDR_MATCH:
-			text << "=";
-			[[fallthrough]];
-		case ETM4_PKT_I_ADDR_S_IS0:
-		case ETM4_PKT_I_ADDR_L_32IS0:
-		case ETM4_PKT_I_ADDR_L_64IS0:
-			text << packet.packet.v_addr.val;
-			return text.str();
-		default:
-			text << "packet-" << type;
-			return text.str();
-		}
-	}
-
-	bool ete;
 	PacketStream stream;
-	std::vector<std::uint8_t> trace;
-	std::size_t told = 0;
+	EtmWords words;
 };
 
 constexpr Context user = {}, kernel = {.level = 1, .vmid = {}, .context_id = {}};

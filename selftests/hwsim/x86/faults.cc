@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "faults.h"
 
-#include "../base/number.h"
+#include "../base/fault_name.h"
 
 namespace hwsim::x86
 {
 namespace
 {
 
-struct Name {
-	std::string_view name;
-	std::uint64_t Faults::*field;
-};
-
-constexpr Name all[] = {
+constexpr FaultName<Faults> all[] = {
 	{"overflow", &Faults::overflow},
 	{"topa-error", &Faults::topa_error},
 	{"lost-pmi", &Faults::lost_pmi},
@@ -29,18 +24,7 @@ constexpr Name all[] = {
 
 bool Faults::set(std::string_view text)
 {
-	const auto colon = text.find(':');
-	if (colon == text.npos)
-		return false;
-	const auto value = number(text.substr(colon + 1));
-	if (!value)
-		return false;
-	for (const Name &one : all)
-		if (one.name == text.substr(0, colon)) {
-			this->*one.field = *value;
-			return true;
-		}
-	return false;
+	return set_fault(*this, all, text);
 }
 
 std::string_view Faults::names()

@@ -265,6 +265,7 @@ void PtUnit::branch_packet(const Transfer &transfer)
 	case Branch::jump:
 	case Branch::none:
 	case Branch::address_space:
+	case Branch::barrier:
 		break;
 	}
 }

@@ -84,10 +84,9 @@ qemu_tb_trans_cb X86Machine::translator() const
 	return X86Translator::on_translation;
 }
 
-Machine &x86_machine()
+Machine *x86_machine()
 {
-	static X86Machine &the_one = *new X86Machine;
-	return the_one;
+	return new X86Machine;
 }
 
 } // namespace hwsim::qemu

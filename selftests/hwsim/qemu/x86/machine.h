@@ -16,7 +16,6 @@ namespace hwsim::qemu
 class X86Machine final : public Machine
 {
 public:
-	std::string_view target() const override { return "x86_64"; }
 	bool option(std::string_view name, std::string_view value) override;
 	std::string_view option_names() const override { return "profile lip pt bts pmu"; }
 	void begin() override;
@@ -35,7 +34,7 @@ private:
 	bool lip = false;
 };
 
-Machine &x86_machine();
+Machine *x86_machine();
 
 } // namespace hwsim::qemu
 

@@ -35,7 +35,8 @@ public:
 	struct Site : qemu::Site {
 		Instruction instruction;
 	};
-	static constexpr std::uint8_t program_level = 3;
+	static constexpr std::uint8_t kernel_level = 0, program_level = 3;
+	static constexpr std::uint8_t side_of(std::uint8_t level) { return level != kernel_level; }
 
 	X86Vcpu(unsigned index, X86Machine &machine);
 	const char *init() override;

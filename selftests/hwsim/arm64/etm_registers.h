@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Registers of a trace unit (Arm ARM, DDI0487, D19.3, "Trace registers"; IHI0064, chapter 7), by their offsets in its memory map,
+ * which system registers have, too (SystemAccess). Keeps values, and says which writes are taken: what they do is TraceUnit's.
+ *
+ * Where the architecture leaves open what a write does while the trace unit is not idle ("CONSTRAINED UNPREDICTABLE") it is ignored.
+ */
+#ifndef HWSIM_ARM64_ETM_REGISTERS_H
+#define HWSIM_ARM64_ETM_REGISTERS_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace hwsim::arm64::etm
+{
+
+namespace reg
+{
+constexpr std::uint32_t prgctlr = 0x004, statr = 0x00c, configr = 0x010, auxctlr = 0x018, eventctl0r = 0x020,
+			eventctl1r = 0x024, rsr = 0x028, stallctlr = 0x02c, tsctlr = 0x030, syncpr = 0x034,
+			ccctlr = 0x038, bbctlr = 0x03c, traceidr = 0x040, victlr = 0x080, viiectlr = 0x084,
+			vissctlr = 0x088, cntrldvr = 0x140, cntctlr = 0x150, cntvr = 0x160, idr8 = 0x180,
+			imspec0 = 0x1c0, idr0 = 0x1e0, rsctlr = 0x200, oslsr = 0x304, acvr = 0x400, acatr = 0x480,
+			cidcvr = 0x600, vmidcvr = 0x640, cidcctlr0 = 0x680, vmidcctlr0 = 0x688, claimset = 0xfa0,
+			claimclr = 0xfa4, authstatus = 0xfb8, devarch = 0xfbc, devid = 0xfc8, devtype = 0xfcc;
+} // namespace reg
+
+namespace bits
+{
+constexpr std::uint64_t en = 1;                 /* TRCPRGCTLR */
+constexpr std::uint64_t idle = 1, pmstable = 2; /* TRCSTATR */
+constexpr std::uint64_t bb = 1 << 3, cci = 1 << 4, cid = 1 << 6, vmid = 1 << 7, ts = 1 << 11,
+			rs = 1 << 12;      /* TRCCONFIGR */
+constexpr std::uint64_t ssstatus = 1 << 9; /* TRCVICTLR */
+constexpr unsigned exlevel_ns = 20;        /* likewise: the first of one for each exception level that is not traced */
+constexpr unsigned comparator_exlevel_ns = 12; /* TRCACATR: likewise */
+constexpr std::uint64_t compares_cid = 1 << 2,
+			compares_vmid = 1 << 3;                /* likewise: with comparator 0, the one that there is */
+constexpr std::uint64_t rldself = 1 << 16, cntchain = 1 << 17; /* TRCCNTCTLR */
+constexpr std::uint64_t atb = 1 << 11;                         /* TRCEVENTCTL1R: event 0 is a trigger */
+} // namespace bits
+
+/* What a trace unit has: its identification registers, and what they say. */
+struct Features {
+	std::uint32_t idr0 =
+		0x2800'02a1; /* 64-bit timestamps, COMMOPT, one event, return stack, cycle counting, branch broadcasting */
+	std::uint32_t idr1 = 0x4100'fff0; /* by Arm; ETE, of which TRCDEVARCH says the version */
+	std::uint32_t idr2 =
+		0x0000'1088; /* context and VM identifiers of 32 bits, addresses of 64; WFI is no P0 element */
+	std::uint32_t idr3 = 0x0030'0004; /* EL0 and EL1 of the non-secure state; the least cycle threshold is 4 */
+	std::uint32_t idr4 =
+		0x1103'0004; /* four pairs of resource selectors, and of address comparators; a comparator of either identifier */
+	std::uint32_t idr5 =
+		0x2047'0000; /* two counters; triggers; trace identifiers of seven bits; no sequencer, no external inputs */
+	std::uint32_t idr8 = 0;              /* no speculation */
+	std::uint32_t devarch = 0x4770'5a13; /* ETE 1.0 */
+	std::uint32_t devtype = 0x13;
+	std::uint32_t authstatus = 0x0c; /* non-invasive debug is enabled, of the non-secure state, the only one */
+
+	unsigned address_pairs() const { return idr4 & 15; }
+	unsigned selector_pairs() const { return (idr4 >> 16 & 15) + 1; }
+	unsigned context_comparators() const { return idr4 >> 24 & 15; }
+	unsigned vmid_comparators() const { return idr4 >> 28; }
+	unsigned counters() const { return idr5 >> 28 & 7; }
+	unsigned least_cycle_threshold() const { return idr3 & 0xfff; }
+};
+
+class Registers
+{
+public:
+	explicit Registers(const Features &which);
+
+	/* Nothing where there is no such register, or it can only be written. */
+	std::optional<std::uint64_t> read(std::uint32_t offset) const;
+	/* False where there is none, or it can only be read. One that is ignored is a write, too. */
+	bool write(std::uint32_t offset, std::uint64_t value);
+
+	/* As they are inside. */
+	std::uint64_t operator[](std::uint32_t offset) const { return values[offset / 4]; }
+	bool is_set(std::uint32_t offset, std::uint64_t mask) const { return values[offset / 4] & mask; }
+	bool enabled() const { return is_set(reg::prgctlr, bits::en); }
+	/* The trace unit says it itself. */
+	void set(std::uint32_t offset, std::uint64_t value) { values[offset / 4] = value; }
+	/* TRCSTATR never says idle. */
+	void set_never_idle(bool now) { never_idle = now; }
+	/* OSLSR_EL1.OSLK of the processor, which a trace unit with OSLM 0b100 follows. */
+	void set_os_lock(bool now) { os_lock = now; }
+	bool os_locked() const { return os_lock; }
+
+	const Features features;
+
+private:
+	/* Registers of one kind: how many, how far from each other, which bits can be written. */
+	struct Row {
+		std::uint32_t offset;
+		unsigned count;
+		std::uint32_t stride;
+		std::uint64_t mask;
+		bool read_only;
+	};
+	const Row *row_of(std::uint32_t offset) const;
+
+	std::array<Row, 40> rows;
+	std::array<std::uint64_t, 0x400> values{};
+	std::uint64_t claimed = 0;
+	bool os_lock = true; /* at reset */
+	bool never_idle = false;
+};
+
+} // namespace hwsim::arm64::etm
+
+#endif

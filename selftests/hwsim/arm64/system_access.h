@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instructions that are about the trace unit and its buffer, which a processor without them does not know: MRS and MSR of their
+ * registers, TSB CSYNC, and a hint by which a program gives the virtual hardware a command (Control).
+ */
+#ifndef HWSIM_ARM64_SYSTEM_ACCESS_H
+#define HWSIM_ARM64_SYSTEM_ACCESS_H
+
+#include <cstdint>
+#include <optional>
+
+namespace hwsim::arm64
+{
+
+/* A system register by the numbers that MRS and MSR have (Arm ARM, DDI0487, C5.1.2); op0 is 2 or 3. */
+constexpr std::uint16_t system_register(unsigned op0, unsigned op1, unsigned crn, unsigned crm, unsigned op2)
+{
+	return static_cast<std::uint16_t>((op0 & 1) << 14 | op1 << 11 | crn << 7 | crm << 3 | op2);
+}
+
+namespace sysreg
+{
+
+constexpr std::uint16_t oslar_el1 = system_register(2, 0, 1, 0, 4), id_aa64dfr0_el1 = system_register(3, 0, 0, 5, 0),
+			trfcr_el1 = system_register(3, 0, 1, 2, 1);
+/* Those of the trace buffer are beside each other. */
+constexpr std::uint16_t trblimitr_el1 = system_register(3, 0, 9, 11, 0), trbidr_el1 = system_register(3, 0, 9, 11, 7);
+
+} // namespace sysreg
+
+/* The registers of the trace unit have op0 2 and op1 1, and offsets in its memory map that follow from the rest. */
+constexpr std::optional<std::uint32_t> trace_register_offset(std::uint16_t reg)
+{
+	if (reg >> 11 != 1)
+		return {};
+	const unsigned crn = reg >> 7 & 15, crm = reg >> 3 & 15, op2 = reg & 7;
+	return (crn << 7 | op2 << 4 | crm) * 4;
+}
+
+struct SystemAccess {
+	enum class Kind : std::uint8_t { none, read, write, trace_synchronization, command };
+
+	Kind kind = Kind::none;
+	std::uint8_t operand = 0; /* the general register; 31 is zero */
+	std::uint16_t reg = 0;
+};
+
+/* No architecture has allocated this hint (C6.2, "HINT"), so it does nothing on any other machine. */
+constexpr std::uint32_t command_hint = 0xd503'2fff, tsb_csync = 0xd503'225f;
+
+/* Nothing for an instruction that is about something else. */
+constexpr SystemAccess system_access(std::uint32_t word)
+{
+	using Kind = SystemAccess::Kind;
+	if (word == tsb_csync)
+		return {Kind::trace_synchronization, 0, 0};
+	if (word == command_hint)
+		return {Kind::command, 0, 0};
+	if ((word & 0xffd0'0000) != 0xd510'0000)
+		return {};
+	const bool read = word >> 21 & 1;
+	const auto reg = static_cast<std::uint16_t>(word >> 5 & 0x7fff);
+	const bool known = trace_register_offset(reg) || reg == sysreg::trfcr_el1 ||
+			   (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1) ||
+			   (read ? reg == sysreg::id_aa64dfr0_el1 : reg == sysreg::oslar_el1);
+	if (!known)
+		return {};
+	return {read ? Kind::read : Kind::write, static_cast<std::uint8_t>(word & 31), reg};
+}
+
+} // namespace hwsim::arm64
+
+#endif

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "trbe.h"
+
+#include <algorithm>
+
+namespace hwsim::arm64
+{
+namespace
+{
+
+/* TRBIDR_EL1: the flags of page table entries are the hardware's to update; EL1 may program it, at any byte. */
+constexpr std::uint64_t idr = 0x20;
+/* What can be written of TRBLIMITR_EL1, and of TRBSR_EL1, which software clears and may fill with what it likes. */
+constexpr std::uint64_t limitr_bits = ~std::uint64_t{0xfff} | 0x7f;
+constexpr std::uint64_t sr_bits = 0x00ff'ffff'fc76'ffff;
+/* Its EC and MSS. */
+constexpr std::uint64_t syndrome = (std::uint64_t{0x3f} << trbe::event_class) | 0xffff;
+/* 4 GiB, more than guests have memory: what registers claim beyond them is not looked up, and is not there. */
+constexpr std::uint64_t most_pages = std::uint64_t{1} << 20;
+
+} // namespace
+
+using namespace trbe;
+
+void Trbe::set_faults(const Faults &now)
+{
+	if (now.external_abort == abort_every)
+		return;
+	abort_every = now.external_abort;
+	next_abort = abort_every ? counts.bytes + abort_every : UINT64_MAX;
+}
+
+std::uint64_t Trbe::read(Reg which) const
+{
+	switch (which) {
+	case Reg::limitr:
+		return limitr;
+	case Reg::ptr:
+		return ptr;
+	case Reg::baser:
+		return baser;
+	case Reg::sr:
+		return sr;
+	case Reg::mar:
+		return mar;
+	case Reg::trg:
+		return trg;
+	case Reg::idr:
+		return idr;
+	case Reg::mpam:
+		break;
+	}
+	return 0;
+}
+
+/* While it is enabled the others are not to be written, and are as they were; of TRBLIMITR_EL1 only the enable bit is taken then. */
+bool Trbe::write(Reg which, std::uint64_t value)
+{
+	switch (which) {
+	case Reg::limitr: {
+		const bool was = enabled();
+		limitr = was && (value & enable) ? limitr : value & limitr_bits;
+		if (!was && enabled())
+			start();
+		return true;
+	}
+	case Reg::sr:
+		set_sr(value & sr_bits);
+		return true;
+	case Reg::ptr:
+		ptr = enabled() ? ptr : value;
+		return true;
+	case Reg::baser:
+		baser = enabled() ? baser : value & ~(page - 1);
+		return true;
+	case Reg::mar:
+		mar = enabled() ? mar : value & 0xfff;
+		return true;
+	case Reg::trg:
+		trg = enabled() ? trg : value & 0xffff'ffff;
+		return true;
+	case Reg::mpam:
+	case Reg::idr:
+		break;
+	}
+	return false;
+}
+
+/* A level: it is there as long as TRBSR_EL1.IRQ is. */
+void Trbe::set_sr(std::uint64_t value)
+{
+	const std::uint64_t before = sr;
+	sr = value;
+	if ((before ^ sr) & irq)
+		processor.maintenance_interrupt(sr & irq);
+}
+
+void Trbe::start()
+{
+	counts.starts++;
+	pages.clear();
+	if (ptr < baser || ptr >= limit()) {
+		fault(implementation_defined << event_class);
+		return;
+	}
+	const std::uint64_t count = std::min((limit() - baser) / page, most_pages);
+	for (std::uint64_t n = 0; n < count; n++)
+		pages.push_back(processor.translate(baser + n * page));
+}
+
+void Trbe::stop(std::uint64_t cause)
+{
+	set_sr((sr & ~syndrome) | cause | irq | stopped);
+}
+
+void Trbe::fault(std::uint64_t status, std::uint64_t more)
+{
+	counts.faults++;
+	set_sr((sr & ~syndrome) | status | more | irq | stopped);
+}
+
+/* D6.4, "Trace buffer management": at the limit it goes on at the base, but not in fill mode. */
+void Trbe::wrap()
+{
+	counts.wraps++;
+	ptr = baser;
+	switch (mode()) {
+	case Mode::fill:
+		stop(trbe::wrap | filled);
+		break;
+	case Mode::wrap:
+		set_sr(sr | trbe::wrap | irq);
+		break;
+	case Mode::circular:
+		set_sr(sr | trbe::wrap);
+		break;
+	}
+}
+
+/* Bytes that go to one page at once, and no further than where something is to happen. */
+std::size_t Trbe::room(std::size_t wanted) const
+{
+	std::uint64_t most = std::min(page - ptr % page, limit() - ptr);
+	if ((sr & trbe::trg) && trigger_mode() != TriggerMode::ignore && trg)
+		most = std::min(most, trg);
+	return static_cast<std::size_t>(std::min<std::uint64_t>(wanted, most));
+}
+
+std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
+{
+	std::size_t taken = 0;
+	while (taken < bytes.size() && accepts()) {
+		const std::size_t size = room(bytes.size() - taken);
+		const std::uint64_t n = (ptr - baser) / page;
+		const auto at = n < pages.size() ? pages[n] : std::nullopt;
+		if (!at) {
+			fault(data_abort << event_class | no_translation);
+			break;
+		}
+		if (counts.bytes >= next_abort || !guest.write(*at + ptr % page, bytes.subspan(taken, size))) {
+			if (next_abort != UINT64_MAX)
+				next_abort = counts.bytes + abort_every;
+			fault(data_abort << event_class | external, ea);
+			break;
+		}
+		taken += size;
+		counts.bytes += size;
+		ptr += size;
+		if (ptr >= limit())
+			wrap();
+		if ((sr & trbe::trg) && trg) {
+			trg -= std::min<std::uint64_t>(trg, size);
+			if (!trg)
+				trigger_event();
+		}
+	}
+	return taken;
+}
+
+/* D6.4, "Trigger events": as many bytes behind the trigger as TRBTRG_EL1 says. */
+void Trbe::trigger()
+{
+	if (!accepts() || (sr & trbe::trg))
+		return;
+	counts.triggers++;
+	set_sr(sr | trbe::trg);
+	if (!trg)
+		trigger_event();
+}
+
+void Trbe::trigger_event()
+{
+	switch (trigger_mode()) {
+	case TriggerMode::stop:
+		stop(triggered);
+		break;
+	case TriggerMode::interrupt:
+		set_sr(sr | irq);
+		break;
+	case TriggerMode::ignore:
+		break;
+	}
+}
+
+} // namespace hwsim::arm64

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The instructions that Arm64Vcpu carries out in QEMU's place. What does not return has gone on behind them. */
+#include "vcpu.h"
+
+#include <algorithm>
+
+namespace hwsim::qemu
+{
+namespace
+{
+
+/* ID_AA64DFR0_EL1: a trace unit with system registers, TRFCR_EL1, a trace buffer. */
+constexpr std::uint64_t trace_ver = std::uint64_t{1} << 4, trace_filt = std::uint64_t{1} << 40,
+			trace_buffer = std::uint64_t{1} << 44;
+/* CPACR_EL1.TTA: the trace unit's registers are not to be touched. */
+constexpr std::uint64_t trap_trace = std::uint64_t{1} << 28;
+
+} // namespace
+
+void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
+{
+	using Kind = arm64::SystemAccess::Kind;
+	left_at = caller;
+	if (version != control.version())
+		take_over();
+	switch (site.instruction.access.kind) {
+	case Kind::read:
+	case Kind::write:
+		return system_access(site);
+	case Kind::trace_synchronization:
+		/* QEMU takes it for a hint, and does nothing. */
+		return unit.synchronize_buffer();
+	case Kind::command:
+		return command(site);
+	case Kind::none:
+		return;
+	}
+}
+
+/* Apart from command(), which never returns: nobody would destroy the text. */
+bool Arm64Vcpu::carry_out()
+{
+	std::string text(std::min<std::uint64_t>(registers[Reg::x1], arm64::Control::longest), 0);
+	const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t *>(text.data()), text.size());
+	return memory.read_linear(registers[Reg::x0], bytes) && control.command(text);
+}
+
+void Arm64Vcpu::command(const Site &site)
+{
+	const bool done = carry_out();
+	if (done)
+		take_over();
+	registers.set(Reg::x0, done ? 0 : 1);
+	registers.set(Reg::x1, arm64::Control::signature);
+	skip(site);
+}
+
+/*
+ * What is not to be touched, not there, or not by programs, is left to QEMU, for which it is no instruction (or one that the kernel
+ * emulates: ID_AA64DFR0_EL1 by a program).
+ */
+void Arm64Vcpu::system_access(const Site &site)
+{
+	const arm64::SystemAccess &access = site.instruction.access;
+	const auto offset = arm64::trace_register_offset(access.reg);
+	if (site.block->level == program_level)
+		return;
+	if (offset && (registers[Reg::cpacr_el1] & trap_trace)) {
+		counted.refused++;
+		return;
+	}
+	if (access.kind == arm64::SystemAccess::Kind::read) {
+		const auto value = read_register(access.reg);
+		if (!value) {
+			counted.refused++;
+			return;
+		}
+		registers.set_operand(access.operand, *value);
+	} else {
+		const std::uint64_t value = registers.operand(access.operand);
+		if (offset && unit.switches_on(*offset, value))
+			require(flow_instrumentation, site);
+		const bool was = unit.enabled(), at_target = unit.at_target();
+		if (!write_register(access.reg, value)) {
+			counted.refused++;
+			return;
+		}
+		if (was && !unit.enabled() && at_target)
+			logs.truth.open_end();
+		watch(site.block->level);
+		review_needs();
+		/* It is QEMU's, too. */
+		if (access.reg == arm64::sysreg::oslar_el1)
+			return;
+	}
+	counted.accesses++;
+	skip(site);
+}
+
+std::optional<std::uint64_t> Arm64Vcpu::read_register(std::uint16_t reg)
+{
+	using namespace arm64;
+	if (reg == sysreg::id_aa64dfr0_el1)
+		return registers[Reg::id_aa64dfr0_el1] | trace_ver | trace_filt | trace_buffer;
+	if (reg == sysreg::trfcr_el1)
+		return unit.filter_control();
+	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1)
+		return trbe.read(static_cast<trbe::Reg>(reg - sysreg::trblimitr_el1));
+	return unit.read(*trace_register_offset(reg));
+}
+
+bool Arm64Vcpu::write_register(std::uint16_t reg, std::uint64_t value)
+{
+	using namespace arm64;
+	if (reg == sysreg::oslar_el1) {
+		unit.set_os_lock(value & 1);
+		return true;
+	}
+	if (reg == sysreg::trfcr_el1) {
+		unit.set_filter_control(value);
+		return true;
+	}
+	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1) {
+		const bool was = trbe.enabled();
+		if (!trbe.write(static_cast<trbe::Reg>(reg - sysreg::trblimitr_el1), value))
+			return false;
+		if (trbe.enabled() != was)
+			unit.sink_changed();
+		return true;
+	}
+	return unit.write(*trace_register_offset(reg), value);
+}
+
+} // namespace hwsim::qemu

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "vcpu.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+#include "../virtual_clock.h"
+
+namespace hwsim::qemu
+{
+namespace
+{
+
+/* PSTATE as SPSR has it: the exception level, and AArch32. */
+constexpr unsigned level_shift = 2;
+constexpr std::uint64_t level_mask = 3, aarch32 = 1 << 4;
+
+/* QEMU's machine "virt" with a GICv3: the redistributor of each processor, and the trace buffer's private interrupt. */
+constexpr std::uint64_t redistributors = 0x080a'0000, per_processor = 0x2'0000, sgi_base = 0x1'0000;
+constexpr std::uint64_t set_pending = 0x200, clear_pending = 0x280;
+constexpr unsigned trbe_interrupt = 31;
+
+Place place_of(std::uint64_t pc, std::uint64_t pstate)
+{
+	const bool narrow = pstate & aarch32;
+	const auto level = static_cast<std::uint8_t>(pstate >> level_shift & level_mask);
+	return {pc, narrow ? Arm64Vcpu::program_level : level, narrow ? std::uint8_t{0} : arm64::mode_a64};
+}
+
+} // namespace
+
+Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
+	: TracedVcpu(number, with), control(with.control()),
+	  unit(with.features, virtual_counter, trbe, *this, settings.faults)
+{
+}
+
+const char *Arm64Vcpu::init()
+{
+	if (!registers.find())
+		return "a register is missing: is this qemu-system-aarch64, and a 64-bit processor?";
+	find_words();
+	counter.allow(InlineWords::most_instructions);
+	if (!logs.open(settings.log))
+		return "the truth log or the raw trace cannot be written";
+	constexpr std::uint64_t second_ns = 1'000'000'000;
+	const std::uint64_t frequency = registers[Reg::cntfrq_el0];
+	virtual_counter.period_ns = frequency ? std::max<std::uint64_t>(second_ns / frequency, 1) : 1;
+	review_needs();
+	return nullptr;
+}
+
+/* Somebody has given a command. */
+void Arm64Vcpu::take_over()
+{
+	const arm64::Settings before = settings, next = control.settings();
+	version = control.version();
+	if (next.log != before.log)
+		finish();
+	settings = next;
+	if (next.log != before.log)
+		logs.open(settings.log);
+	trbe.set_faults(settings.faults);
+	unit.set_faults(settings.faults);
+}
+
+// --- where it is ----------------------------------------------------------------------------
+
+Place Arm64Vcpu::state()
+{
+	return place_of(0, registers[Reg::cpsr]);
+}
+
+/* Before WFI lets it sleep. What is not needed any more is seen here, for an idle machine executes nothing of ours. */
+void Arm64Vcpu::idle()
+{
+	if (has_more_than_needed())
+		machine.consider_less(VirtualClock::ns());
+}
+
+// --- the flow ---------------------------------------------------------------------------
+
+/*
+ * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. "from" is the preferred return
+ * address, PSTATE and the exception registers are those of the handler. A branch does not fault, unless it finds the signature of its target
+ * to be wrong.
+ */
+void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
+{
+	constexpr std::uint64_t failed_authentication = 0x1c;
+	if (from == to)
+		return;
+	if (tracker.active()) {
+		const bool finished = counter.finished();
+		counted.discontinuities++;
+		interrupted_at = from;
+		Place handler = state();
+		handler.pc = to;
+		const bool signature = registers[Reg::esr_el1] >> 26 == failed_authentication;
+		tracker.discontinuity(place_of(from, registers[Reg::spsr_el1]), handler, finished,
+			signature ? Cause::fault : Cause::interrupt);
+		watch(handler.level);
+	}
+	counter.leave();
+}
+
+void Arm64Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end)
+{
+	unit.straight(block, pc, end);
+}
+
+/*
+ * SVC and its like are exceptions, if firmware has not served them: QEMU's does what PSCI asks, and goes on behind the call. What is not
+ * taken is told, but is no step.
+ */
+void Arm64Vcpu::transfer(const Transfer &transfer)
+{
+	if (transfer.kind == Branch::software_interrupt) {
+		if (transfer.to.pc != transfer.next)
+			witness.interrupt({interrupted_at, transfer.level, arm64::mode_a64}, transfer.to);
+	} else if (transfer.taken) {
+		witness.transfer(transfer);
+	} else {
+		unit.transfer(transfer);
+	}
+}
+
+/* By the vector (Arm ARM, D1.3.2, "Exception vectors"), and of synchronous ones by ESR_EL1.EC (IHI0064, "Exception types"). */
+arm64::etm::Exception Arm64Vcpu::exception_type(std::uint64_t handler)
+{
+	using arm64::etm::Exception;
+	switch (handler & 0x180) {
+	case 0x080:
+		return Exception::irq;
+	case 0x100:
+		return Exception::fiq;
+	case 0x180:
+		return Exception::system_error;
+	default:
+		break;
+	}
+	switch (registers[Reg::esr_el1] >> 26 & 0x3f) {
+	case 0x15: /* SVC, HVC, SMC */
+	case 0x16:
+	case 0x17:
+		return Exception::call;
+	case 0x20: /* instruction aborts */
+	case 0x21:
+		return Exception::instruction_fault;
+	case 0x24: /* data aborts */
+	case 0x25:
+		return Exception::data_fault;
+	case 0x22: /* alignment of PC, and SP */
+	case 0x26:
+		return Exception::alignment;
+	case 0x30: /* breakpoint, single step, BRK */
+	case 0x31:
+	case 0x32:
+	case 0x33:
+	case 0x3c:
+		return Exception::instruction_debug;
+	case 0x34: /* watchpoint */
+	case 0x35:
+		return Exception::data_debug;
+	default:
+		return Exception::trap;
+	}
+}
+
+// --- what trace unit and buffer ask for -----------------------------------------------------
+
+std::uint64_t Arm64Vcpu::VirtualCounter::counter()
+{
+	return VirtualClock::ns() / period_ns;
+}
+
+void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
+{
+	newest_output = std::chrono::steady_clock::now();
+	logs.trace_bytes(bytes);
+}
+
+/* As a level: it is pending as long as it is asserted, unless it is being served. */
+void Arm64Vcpu::maintenance_interrupt(bool asserted)
+{
+	if (asserted) {
+		counted.interrupts++;
+		if (settings.faults.lost_interrupt && counted.interrupts % settings.faults.lost_interrupt == 0) {
+			counted.interrupts_lost++;
+			return;
+		}
+	}
+	memory.store(redistributors + per_processor * index + sgi_base + (asserted ? set_pending : clear_pending),
+		std::uint32_t{1} << trbe_interrupt);
+}
+
+// --- the end --------------------------------------------------------------------------------
+
+void Arm64Vcpu::finish()
+{
+	logs.flush();
+	/* A decoder has to know it; perf has it from the driver. */
+	if (logs.has_truth())
+		logs.write_number(".configr", unit.configuration());
+}
+
+std::string Arm64Vcpu::statistics() const
+{
+	const FlowTracker::Counts &flow = tracker.statistics();
+	const arm64::TraceUnit::Counts &trace = unit.statistics();
+	const arm64::Trbe::Counts &buffer = trbe.statistics();
+	char text[1024];
+	std::snprintf(text, sizeof text,
+		"hwsim: cpu %u: blocks %" PRIu64 " pc-reads %" PRIu64 " restarts %" PRIu64 " impossible %" PRIu64
+		" discontinuities %" PRIu64 " accesses %" PRIu64 " refused %" PRIu64 " starts %" PRIu64
+		" syncs %" PRIu64 " timestamps %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " overflows %" PRIu64
+		" buffers %" PRIu64 " stored %" PRIu64 " wraps %" PRIu64 " triggers %" PRIu64 " faults %" PRIu64
+		" interrupts %" PRIu64 " lost-interrupts %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
+		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
+		counted.accesses, counted.refused, trace.starts, trace.syncs, trace.timestamps, trace.bytes, trace.lost,
+		trace.overflows, buffer.starts, buffer.bytes, buffer.wraps, buffer.triggers, buffer.faults,
+		counted.interrupts, counted.interrupts_lost, logs.missing(), unit.is_switched_on(), quiet_ms());
+	return text + first_impossible();
+}
+
+} // namespace hwsim::qemu

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Arm64Vcpu: one arm64 processor with its trace unit and trace buffer: passes on to them what the flow tracker finds out (vcpu.cc), and
+ * carries out the instructions that are about them in QEMU's place (instructions.cc).
+ *
+ * A kernel at EL1, and programs at EL0.
+ */
+#ifndef HWSIM_QEMU_ARM64_VCPU_H
+#define HWSIM_QEMU_ARM64_VCPU_H
+
+#include "../../arm64/a64_classify.h"
+#include "../../arm64/system_access.h"
+#include "../../arm64/trace_unit.h"
+#include "../../arm64/trbe.h"
+#include "../vcpu.h"
+#include "machine.h"
+#include "registers.h"
+
+namespace hwsim::qemu
+{
+
+class Arm64Vcpu final : public TracedVcpu<Arm64Vcpu, arm64::TraceUnit>, arm64::TraceProcessor, arm64::TrbeProcessor
+{
+public:
+	struct Instruction : arm64::Instruction {
+		arm64::SystemAccess access;
+	};
+	/* An instruction that we carry out. */
+	struct Site : qemu::Site {
+		Instruction instruction;
+	};
+	static constexpr std::uint8_t kernel_level = 1, program_level = 0;
+	static constexpr std::uint8_t side_of(std::uint8_t level) { return level == program_level; }
+
+	Arm64Vcpu(unsigned index, Arm64Machine &machine);
+	const char *init() override;
+
+	/* Exception level and execution state of what is about to run, for the translator. */
+	Place state();
+	std::uint32_t operand_size(std::uint64_t, std::uint32_t read) { return read; }
+
+	void discontinuity(std::uint64_t from, std::uint64_t to) override;
+	void idle() override;
+	void resume() override {}
+
+	/* Before an instruction. Those that were carried out do not return but go on behind it. "caller": the return address of the callback. */
+	void before(const Site &site, std::uintptr_t caller);
+
+	void finish() override;
+	std::string statistics() const override;
+
+private:
+	/* What a block needs that is traced */
+	friend TracedVcpu;
+	std::uint64_t read_pc() { return registers[Reg::pc]; }
+	arm64::TraceUnit &trace_unit() { return unit; }
+	Witness<arm64::TraceUnit> &truth_witness() { return witness; }
+	bool is_plain() const { return unit.is_plain(); }
+	void pass(const BasicBlock &) {}
+	void unwatch() {}
+	bool watches(std::uint8_t level) const { return unit.watches(level); }
+	/* Nothing is counted. */
+	void settle() {}
+
+	/* The flow */
+	void straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end) override;
+	void transfer(const Transfer &transfer) override;
+	void interrupt(const Place &from, const Place &to) override { witness.interrupt(from, to); }
+	void address_space(std::uint64_t) override {}
+	void barrier(std::uint64_t at, const Place &next) override { unit.barrier(at, next); }
+	void arrive(const Place &here) override { witness.arrive(here); }
+
+	/* What trace unit and buffer ask for */
+	std::uint32_t context_id() override { return static_cast<std::uint32_t>(registers[Reg::contextidr_el1]); }
+	arm64::etm::Exception exception_type(std::uint64_t handler) override;
+	void trace_bytes(std::span<const std::uint8_t> bytes) override;
+	void begins(std::uint64_t at) override { witness.filter_edge(0, at); }
+	void lost() override { witness.lost(); }
+	void resumed() override { witness.resumed(); }
+	std::optional<std::uint64_t> translate(std::uint64_t address) override { return memory.translate(address); }
+	void maintenance_interrupt(bool asserted) override;
+
+	/* Instructions */
+	void system_access(const Site &site);
+	std::optional<std::uint64_t> read_register(std::uint16_t reg);
+	bool write_register(std::uint16_t reg, std::uint64_t value);
+	bool carry_out();
+	void command(const Site &site);
+
+	/* Settings, and what follows from them and from registers */
+	void take_over();
+	void review_needs() { set_needs(unit.is_switched_on() ? flow_instrumentation : no_instrumentation); }
+
+	arm64::Control &control;
+	/* What the machine's control said last. */
+	unsigned version = control.version();
+	arm64::Settings settings = control.settings();
+	Arm64Registers registers;
+	arm64::Trbe trbe{memory, *this, settings.faults};
+	/* CNTVCT, by which the guest's timers run. */
+	struct VirtualCounter final : arm64::Clock {
+		std::uint64_t period_ns = 1;
+		std::uint64_t counter() override;
+	} virtual_counter;
+	arm64::TraceUnit unit;
+	Witness<arm64::TraceUnit> witness{unit, logs.truth};
+	std::uint64_t interrupted_at = 0; /* where the exception returns to that is being told */
+
+	struct {
+		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0;
+	} counted;
+};
+
+} // namespace hwsim::qemu
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Registers of the trace unit, its counters, and how MRS and MSR name them. */
+#include <catch2/catch_test_macros.hpp>
+
+#include "../arm64/etm_registers.h"
+#include "../arm64/etm_resources.h"
+#include "../arm64/system_access.h"
+
+using namespace hwsim::arm64;
+using namespace hwsim::arm64::etm;
+
+TEST_CASE("Instructions of ours are those that name a register of ours", "[etm-registers]")
+{
+	using Kind = SystemAccess::Kind;
+	/* MSR TRCCIDCCTLR0, X4; MRS X3, TRCSTATR; MSR TRCPRGCTLR, XZR, as an assembler has them */
+	CHECK(system_access(0xd511'3044).kind == Kind::write);
+	CHECK(trace_register_offset(system_access(0xd511'3044).reg) == 0x680);
+	CHECK(system_access(0xd511'3044).operand == 4);
+	CHECK(system_access(0xd531'0303).kind == Kind::read);
+	CHECK(trace_register_offset(system_access(0xd531'0303).reg) == reg::statr);
+	CHECK(trace_register_offset(system_access(0xd511'011f).reg) == reg::prgctlr);
+	/* MSR TRBLIMITR_EL1, X0; MRS X1, TRBIDR_EL1; MSR TRFCR_EL1, X2; MSR OSLAR_EL1, X5 */
+	CHECK(system_access(0xd518'9b00).reg == sysreg::trblimitr_el1);
+	CHECK(system_access(0xd538'9be1).reg == sysreg::trbidr_el1);
+	CHECK(system_access(0xd518'1222).reg == sysreg::trfcr_el1);
+	CHECK(system_access(0xd510'1085).reg == sysreg::oslar_el1);
+	CHECK(system_access(0xd538'0500).reg == sysreg::id_aa64dfr0_el1);
+	CHECK(system_access(0xd503'225f).kind == Kind::trace_synchronization);
+	/* MRS X0, CONTEXTIDR_EL1; MRS X0, OSLSR_EL1; TSB's neighbours PSB and CSDB; NOP */
+	for (const std::uint32_t word : {0xd538'd020u, 0xd530'1180u, 0xd503'223fu, 0xd503'229fu, 0xd503'201fu})
+		CHECK(system_access(word).kind == Kind::none);
+}
+
+TEST_CASE("What a trace unit has can be read, and what it has not cannot", "[etm-registers]")
+{
+	Registers registers{Features{}};
+	CHECK(registers.read(reg::idr0) == Features{}.idr0);
+	CHECK(registers.read(reg::idr0 + 20) == Features{}.idr5);
+	CHECK(registers.read(reg::devarch) == Features{}.devarch);
+	CHECK_FALSE(registers.write(reg::idr0, 0));
+	CHECK_FALSE(registers.write(reg::statr, 0));
+	/* Eight comparators, two counters, selectors 2 to 7 */
+	CHECK(registers.write(reg::acvr + 8 * 7, 0x1000));
+	CHECK_FALSE(registers.write(reg::acvr + 8 * 8, 0x1000));
+	CHECK_FALSE(registers.read(reg::acvr + 4));
+	CHECK(registers.write(reg::cntctlr + 4, 1));
+	CHECK_FALSE(registers.write(reg::cntctlr + 8, 1));
+	CHECK(registers.write(reg::rsctlr + 4 * 7, 1));
+	CHECK_FALSE(registers.write(reg::rsctlr + 4 * 8, 1));
+	CHECK_FALSE(registers.write(reg::rsctlr + 4, 1));
+	/* There is no sequencer, and no OS lock but the processor's. */
+	CHECK_FALSE(registers.read(0x100));
+	CHECK_FALSE(registers.write(0x300, 0));
+}
+
+TEST_CASE("Bits that a register does not have stay clear", "[etm-registers]")
+{
+	Registers registers{Features{}};
+	CHECK(registers.write(reg::configr, ~std::uint64_t{0}));
+	CHECK(registers.read(reg::configr) == 0x18d8);
+	CHECK(registers.write(reg::acvr, 0xffff'8000'1234'5677));
+	CHECK(registers.read(reg::acvr) == 0xffff'8000'1234'5674);
+	CHECK(registers.write(reg::traceidr, 0xff));
+	CHECK(registers.read(reg::traceidr) == 0x7f);
+}
+
+TEST_CASE("An enabled trace unit is not idle, and takes no other write than to TRCPRGCTLR and claim tags",
+	"[etm-registers]")
+{
+	Registers registers{Features{}};
+	CHECK(registers.read(reg::statr) == (bits::idle | bits::pmstable));
+	CHECK(registers.write(reg::configr, bits::ts));
+	CHECK(registers.write(reg::prgctlr, 1));
+	CHECK(registers.read(reg::statr) == 0);
+	CHECK(registers.write(reg::configr, bits::cci));
+	CHECK(registers.read(reg::configr) == bits::ts);
+	CHECK(registers.write(reg::claimset, 2));
+	CHECK(registers.read(reg::claimclr) == 2);
+	CHECK(registers.write(reg::prgctlr, 0));
+	CHECK(registers.read(reg::statr) == (bits::idle | bits::pmstable));
+	CHECK(registers.write(reg::configr, bits::cci));
+	CHECK(registers.read(reg::configr) == bits::cci);
+	registers.set_never_idle(true);
+	CHECK(registers.read(reg::statr) == bits::pmstable);
+}
+
+TEST_CASE("Claim tags are set and cleared apart, and four of them are there", "[etm-registers]")
+{
+	Registers registers{Features{}};
+	CHECK(registers.read(reg::claimset) == 0xf);
+	CHECK(registers.read(reg::claimclr) == 0);
+	CHECK(registers.write(reg::claimset, 0xff));
+	CHECK(registers.read(reg::claimclr) == 0xf);
+	CHECK(registers.write(reg::claimclr, 0x6));
+	CHECK(registers.read(reg::claimclr) == 0x9);
+	CHECK(registers.read(reg::claimset) == 0xf);
+}
+
+TEST_CASE("TRCOSLSR shows the processor's OS lock", "[etm-registers]")
+{
+	Registers registers{Features{}};
+	CHECK(registers.read(reg::oslsr) == 0x12);
+	registers.set_os_lock(false);
+	CHECK(registers.read(reg::oslsr) == 0x10);
+}
+
+namespace
+{
+
+/* Counter 0 counts what the control says; selector 2 is that it is at zero. */
+struct Counting {
+	Counting(std::uint64_t control, std::uint64_t value, std::uint64_t reload)
+	{
+		registers.write(reg::cntctlr, control);
+		registers.write(reg::cntvr, value);
+		registers.write(reg::cntrldvr, reload);
+		registers.write(reg::rsctlr + 8, 2 << 16 | 1);
+		registers.write(reg::tsctlr, 2);
+		resources.start();
+	}
+	bool after(std::uint32_t cycles)
+	{
+		resources.advance(cycles, 0);
+		return resources.happened(2);
+	}
+	std::uint64_t value() const { return registers[reg::cntvr]; }
+
+	Registers registers{Features{}};
+	Resources resources{registers};
+};
+
+} // namespace
+
+TEST_CASE("Selector 0 is never, selector 1 is always", "[etm-registers]")
+{
+	Counting m(0, 5, 5);
+	CHECK_FALSE(m.resources.happened(0));
+	CHECK(m.resources.happened(1));
+	/* No event counts. */
+	CHECK_FALSE(m.after(100));
+	CHECK(m.value() == 5);
+}
+
+TEST_CASE("A counter stays at zero, unless it reloads itself", "[etm-registers]")
+{
+	Counting once(1, 5, 9);
+	CHECK_FALSE(once.after(4));
+	CHECK(once.after(1));
+	CHECK(once.after(50));
+	CHECK(once.value() == 0);
+
+	Counting again(1 | bits::rldself, 5, 9);
+	CHECK_FALSE(again.after(4));
+	CHECK(again.after(1));
+	CHECK(again.value() == 0);
+	CHECK(again.after(1)); /* reloaded by this cycle */
+	CHECK(again.value() == 9);
+	CHECK_FALSE(again.after(8));
+	CHECK(again.after(25));
+	CHECK(again.value() == 6);
+}
+
+TEST_CASE("A chained counter counts how often the one before is reloaded", "[etm-registers]")
+{
+	Counting m(1 | bits::rldself, 9, 9);
+	m.registers.write(reg::cntctlr + 4, bits::cntchain);
+	m.registers.write(reg::cntvr + 4, 3);
+	m.resources.start();
+	m.resources.advance(30, 0);
+	CHECK(m.registers[reg::cntvr + 4] == 0);
+}
+
+TEST_CASE("A selector chooses comparators and ranges, and may be inverted", "[etm-registers]")
+{
+	Registers registers{Features{}};
+	Resources resources{registers};
+	registers.write(reg::acvr, 0x1000);
+	registers.write(reg::acvr + 8, 0x1ffc);
+	registers.write(reg::rsctlr + 8, 5 << 16 | 1);
+	registers.write(reg::rsctlr + 12, 4 << 16 | 2);
+	registers.write(reg::rsctlr + 16, 1 << 20 | 5 << 16 | 1);
+	resources.start();
+	const auto at = [&](std::uint64_t pc) {
+		resources.advance(1, pc);
+		return resources.happened(2) | resources.happened(3) << 1 | resources.happened(4) << 2;
+	};
+	CHECK(at(0xffc) == 4);
+	CHECK(at(0x1000) == 1);
+	CHECK(at(0x1ffc) == 3);
+	CHECK(at(0x2000) == 4);
+	CHECK_FALSE(resources.happened(0x82)); /* a pair */
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The trace unit: what it traces of a program that is told to it block by block, and what its registers have to do with that. */
+#include <catch2/catch_test_macros.hpp>
+
+#include "../arm64/trace_unit.h"
+#include "etm_words.h"
+
+using namespace hwsim;
+using namespace hwsim::arm64;
+namespace reg = etm::reg;
+namespace bits = etm::bits;
+
+namespace
+{
+
+constexpr std::uint64_t kernel_code = 0xffff'8000'8001'0000;
+constexpr std::uint8_t el0 = 0, el1 = 1;
+constexpr std::uint64_t e0tre = 1, e1tre = 2, not_el1 = std::uint64_t{2} << bits::exlevel_ns;
+/* TRCVICTLR: always, started. */
+constexpr std::uint64_t view = bits::ssstatus | 1;
+
+struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
+	explicit Machine(std::uint64_t configr = 0)
+		: words({.ete = true, .configr = static_cast<std::uint32_t>(configr)})
+	{
+		set(reg::configr, configr);
+		set(reg::victlr, view);
+		unit.set_os_lock(false);
+		unit.set_filter_control(e0tre | e1tre);
+	}
+	void set(std::uint32_t offset, std::uint64_t value) { CHECK(unit.write(offset, value)); }
+	void switch_on() { set(reg::prgctlr, 1); }
+	void switch_off() { set(reg::prgctlr, 0); }
+
+	/* A block of so many instructions runs, which ends so, and the program goes on there. */
+	void run(std::uint64_t pc, unsigned instructions, Branch kind, Place to, bool taken = true)
+	{
+		BasicBlock block;
+		block.length = instructions * 4;
+		block.last = block.length - 4;
+		block.kind = kind;
+		block.level = level;
+		block.mode = mode_a64;
+		if (!begun)
+			unit.arrive({pc, level, mode_a64});
+		begun = true;
+		unit.straight(block, pc, pc + block.length);
+		if (kind == Branch::barrier)
+			unit.barrier(pc + block.last, to);
+		else if (is_branch(kind))
+			unit.transfer({kind, taken, pc + block.last, pc + block.length, level, to});
+		level = to.level;
+		unit.arrive(to);
+	}
+	void run(std::uint64_t pc, unsigned instructions, Branch kind, std::uint64_t to, bool taken = true)
+	{
+		run(pc, instructions, kind, Place{to, level, mode_a64}, taken);
+	}
+	void interrupt(std::uint64_t from, const Place &to)
+	{
+		unit.interrupt({from, level, mode_a64}, to);
+		level = to.level;
+		unit.arrive(to);
+	}
+	/* The packets since the last time; what waits goes to the sink. */
+	std::string said()
+	{
+		unit.synchronize_buffer();
+		const std::string text = words.add(bytes);
+		bytes.clear();
+		return text;
+	}
+
+	/* The sink */
+	bool enabled() const override { return on; }
+	std::size_t take(std::span<const std::uint8_t> data) override
+	{
+		const std::size_t size = std::min(data.size(), room);
+		bytes.insert(bytes.end(), data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size));
+		room -= size;
+		return size;
+	}
+	void trigger() override { triggers++; }
+	/* The processor */
+	std::uint32_t context_id() override { return context; }
+	etm::Exception exception_type(std::uint64_t) override { return etm::Exception::irq; }
+	void begins(std::uint64_t at) override { beginnings.push_back(at); }
+	void lost() override { losses++; }
+	void resumed() override { resumptions++; }
+	std::uint64_t counter() override { return time += 100; }
+
+	bool on = true;
+	std::size_t room = SIZE_MAX;
+	std::vector<std::uint8_t> bytes;
+	unsigned triggers = 0, losses = 0, resumptions = 0;
+	std::vector<std::uint64_t> beginnings;
+	std::uint32_t context = 0;
+	std::uint64_t time = 0;
+	std::uint8_t level = el0;
+	bool begun = false;
+	EtmWords words;
+	Faults faults;
+	arm64::TraceUnit unit{etm::Features{}, *this, *this, *this, faults};
+};
+
+constexpr Place handler = {kernel_code, el1, mode_a64};
+
+} // namespace
+
+TEST_CASE("What a program does is told by atoms and addresses", "[trace-unit]")
+{
+	Machine m;
+	m.switch_on();
+	m.run(0x40'1000, 4, Branch::conditional, 0x40'1010, false);
+	m.run(0x40'1010, 2, Branch::call, 0x40'2000);
+	m.run(0x40'2000, 3, Branch::ret, 0x40'1018);
+	m.run(0x40'1018, 1, Branch::none, 0x40'101c); /* a block may end anywhere */
+	m.run(0x40'101c, 1, Branch::barrier, 0x40'1020);
+	m.run(0x40'1020, 1, Branch::indirect_jump, 0x40'3000);
+	m.switch_off();
+	/* Where the last one has led to nothing was executed. */
+	CHECK(m.said() == "sync info on 401000+context NEE 401018 EE ");
+	CHECK(m.unit.at_target());
+}
+
+TEST_CASE("Nothing is traced that one of all enables forbids", "[trace-unit]")
+{
+	Machine m;
+	SECTION("TRCPRGCTLR") {}
+	SECTION("the OS lock")
+	{
+		m.unit.set_os_lock(true);
+		m.switch_on();
+	}
+	SECTION("TRFCR_EL1")
+	{
+		m.unit.set_filter_control(e1tre);
+		m.switch_on();
+	}
+	SECTION("the exception level")
+	{
+		m.set(reg::victlr, view | std::uint64_t{1} << bits::exlevel_ns);
+		m.switch_on();
+	}
+	SECTION("ViewInst")
+	{
+		m.set(reg::victlr, bits::ssstatus);
+		m.switch_on();
+	}
+	SECTION("start/stop logic")
+	{
+		m.set(reg::victlr, 1);
+		m.switch_on();
+	}
+	SECTION("the sink")
+	{
+		m.on = false;
+		m.switch_on();
+	}
+	m.run(0x40'1000, 4, Branch::indirect_jump, 0x40'5000);
+	CHECK_FALSE(m.unit.enabled());
+	CHECK(m.said().empty());
+}
+
+TEST_CASE("A program's system call ends its trace, which begins anew behind it", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::victlr, view | not_el1);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	m.interrupt(0x40'1104, handler);
+	CHECK_FALSE(m.unit.enabled());
+	CHECK(m.said() == "sync info on 401000+context E exception 401104 ");
+	m.run(kernel_code, 8, Branch::far, Place{0x40'1104, el0, mode_a64});
+	m.run(0x40'1104, 2, Branch::conditional, 0x40'110c, false);
+	CHECK(m.said() == "on =401104 "); /* the next two wait: an address that a branch has, atoms */
+	m.switch_off();
+	CHECK(m.said() == "N ");
+}
+
+TEST_CASE("With the kernel a handler is where the exception has led to, and the return leads back", "[trace-unit]")
+{
+	Machine m;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	m.interrupt(0x40'1104, handler);
+	m.run(kernel_code, 8, Branch::far, Place{0x40'1104, el0, mode_a64});
+	m.run(0x40'1104, 2, Branch::conditional, 0x40'110c, false);
+	m.switch_off();
+	CHECK(m.said() ==
+		"sync info on 401000+context E exception 401104 ffff800080010000+context E 401104+context N ");
+}
+
+TEST_CASE("A switch of tasks is told where it takes effect", "[trace-unit]")
+{
+	Machine m(bits::cid);
+	m.level = el1;
+	m.switch_on();
+	m.run(kernel_code, 4, Branch::barrier, kernel_code + 16);
+	m.context = 77;
+	m.run(kernel_code + 16, 4, Branch::barrier, kernel_code + 32);
+	m.run(kernel_code + 32, 4, Branch::barrier, kernel_code + 48);
+	m.switch_off();
+	CHECK(m.said() == "sync info on ffff800080010000+context EE context E ");
+}
+
+TEST_CASE("An include range is traced, whole blocks of it, and where straight code comes into it", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::acvr, 0x40'2000);
+	m.set(reg::acvr + 8, 0x40'2ffc);
+	m.set(reg::viiectlr, 1);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'2000);
+	m.run(0x40'2000, 1, Branch::indirect_jump, 0x40'2100);
+	m.run(0x40'2100, 1, Branch::indirect_jump, 0x40'3000); /* where it leads to is outside */
+	CHECK_FALSE(m.unit.enabled());
+	m.run(0x40'3000, 1, Branch::jump, 0x40'1ff0);
+	m.run(0x40'1ff0, 6, Branch::jump, 0x40'2200);
+	CHECK(m.beginnings == std::vector<std::uint64_t>{0x40'2000});
+	m.switch_off();
+	CHECK(m.said() == "sync info on 402000+context E 402100 E on =402000 E ");
+}
+
+TEST_CASE("An exclude range is not traced", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::acvr + 16, 0x40'2000);
+	m.set(reg::acvr + 24, 0x40'2ffc);
+	m.set(reg::viiectlr, 2 << 16);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'2000);
+	CHECK_FALSE(m.unit.enabled());
+	m.run(0x40'2000, 1, Branch::indirect_jump, 0x40'3000);
+	m.run(0x40'3000, 1, Branch::jump, 0x40'3100);
+	m.switch_off();
+	CHECK(m.said() == "sync info on 401000+context E on 403000 E ");
+}
+
+TEST_CASE("A range is one for the levels and contexts that its comparators take", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::acvr, 0x40'2000);
+	m.set(reg::acvr + 8, 0x40'2ffc);
+	m.set(reg::viiectlr, 1);
+	SECTION("not this exception level")
+	{
+		m.set(reg::acatr, std::uint64_t{1} << bits::comparator_exlevel_ns);
+		m.switch_on();
+		m.run(0x40'2000, 1, Branch::jump, 0x40'2100);
+		CHECK_FALSE(m.unit.enabled());
+	}
+	SECTION("a context identifier, but for its lowest byte")
+	{
+		m.set(reg::acatr, bits::compares_cid);
+		m.set(reg::cidcvr, 0x1200);
+		m.set(reg::cidcctlr0, 1);
+		m.context = 0x1100;
+		m.switch_on();
+		m.run(0x40'2000, 1, Branch::jump, 0x40'2100);
+		CHECK_FALSE(m.unit.enabled());
+		m.context = 0x12ff;
+		m.run(0x40'2100, 1, Branch::jump, 0x40'2200);
+		CHECK(m.unit.enabled());
+	}
+}
+
+TEST_CASE("Tracing starts at one address and stops behind the block of another one", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::victlr, 1);
+	m.set(reg::acvr, 0x40'2004);
+	m.set(reg::acvr + 8, 0x40'3004);
+	m.set(reg::vissctlr, 2 << 16 | 1);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'2000);
+	CHECK_FALSE(m.unit.enabled());
+	m.run(0x40'2000, 4, Branch::jump, 0x40'2800);
+	CHECK(m.beginnings == std::vector<std::uint64_t>{0x40'2004});
+	m.run(0x40'2800, 1, Branch::jump, 0x40'3000);
+	m.run(0x40'3000, 4, Branch::jump, 0x40'1000);
+	CHECK_FALSE(m.unit.enabled());
+	m.switch_off();
+	CHECK(m.said() == "sync info on 402004+context EEE ");
+	CHECK_FALSE((*m.unit.read(reg::victlr) & bits::ssstatus));
+}
+
+TEST_CASE("A cycle is an instruction", "[trace-unit]")
+{
+	Machine m(bits::cci);
+	m.set(reg::ccctlr, 4);
+	m.switch_on();
+	m.run(0x40'1000, 10, Branch::jump, 0x40'2000); /* the first count is unknown */
+	m.run(0x40'2000, 3, Branch::jump, 0x40'2100);  /* below the threshold */
+	m.run(0x40'2100, 9, Branch::jump, 0x40'2200);
+	m.switch_off();
+	const std::string text = m.said();
+	CHECK(text.find("cycles:12") != text.npos);
+}
+
+TEST_CASE("A timestamp follows what begins, and comes again where a counter asks for it", "[trace-unit]")
+{
+	Machine m(bits::ts);
+	m.set(reg::cntctlr, 1 | bits::rldself);
+	m.set(reg::cntrldvr, 1);
+	m.set(reg::rsctlr + 8, 2 << 16 | 1);
+	m.set(reg::tsctlr, 2);
+	m.switch_on();
+	for (unsigned i = 0; i < 1000; i++)
+		m.run(0x40'1000, 1, Branch::jump, 0x40'1000);
+	m.switch_off();
+	const std::string text = m.said();
+	CHECK(text.starts_with("sync info on 401000+context time "));
+	/* One, and one for each 256 blocks. */
+	CHECK(m.unit.statistics().timestamps == 1 + 3);
+}
+
+TEST_CASE("A trace synchronizes as often as TRCSYNCPR says, at the last P0 element", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::syncpr, 8);
+	m.switch_on();
+	for (unsigned i = 0; i < 400; i++)
+		m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'1000 + (i % 2) * 0x10'0000);
+	m.switch_off();
+	CHECK(m.unit.statistics().syncs >= 2);
+	CHECK_NOTHROW(m.said());
+}
+
+TEST_CASE("A sink that is switched on is given a synchronization first", "[trace-unit]")
+{
+	Machine m;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	m.on = false;
+	m.unit.sink_changed();
+	CHECK_FALSE(m.unit.enabled());
+	m.on = true;
+	m.unit.sink_changed();
+	m.run(0x40'1100, 1, Branch::jump, 0x40'1200);
+	m.run(0x40'1200, 1, Branch::jump, 0x40'1300);
+	m.switch_off();
+	CHECK(m.said() == "sync info on 401000+context E sync info on 401200+context E ");
+}
+
+TEST_CASE("What a full sink does not take waits; what is too much is lost, and the trace says so", "[trace-unit]")
+{
+	Machine m;
+	m.room = 100;
+	m.switch_on();
+	const auto run_far = [&m](unsigned times) {
+		for (unsigned i = 0; i < times; i++)
+			m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'1000 + (i % 2) * 0x100'0000);
+	};
+	run_far(500);
+	CHECK(m.losses == 0);
+	run_far(2000);
+	CHECK(m.losses == 1);
+	CHECK(m.resumptions == 0);
+	m.room = SIZE_MAX;
+	run_far(200);
+	CHECK(m.losses == 1);
+	CHECK(m.resumptions == 1);
+	CHECK(m.unit.statistics().lost == 0);
+	m.switch_off();
+	const std::string text = m.said();
+	CHECK(text.find("overflow sync info on ") != text.npos);
+}
+
+TEST_CASE("What is left when the trace unit is switched off is lost", "[trace-unit]")
+{
+	Machine m;
+	m.room = 10;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'2000);
+	m.switch_off();
+	CHECK(m.losses == 1);
+	CHECK(m.unit.statistics().lost > 0);
+}
+
+TEST_CASE("An overflow on demand comes, and goes", "[trace-unit]")
+{
+	Machine m;
+	m.faults.overflow = 2000;
+	m.unit.set_faults(m.faults);
+	m.switch_on();
+	for (unsigned i = 0; i < 5000; i++)
+		m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'1000 + (i % 2) * 0x100'0000);
+	m.switch_off();
+	CHECK(m.unit.statistics().overflows >= 2);
+	CHECK(m.resumptions + 1 >= m.losses);
+	CHECK_NOTHROW(m.said());
+}
+
+TEST_CASE("Event 0 is told, and is a trigger", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::acvr, 0x40'2000);
+	m.set(reg::acvr + 8, 0x40'2ffc);
+	m.set(reg::rsctlr + 8, 5 << 16 | 1);
+	m.set(reg::eventctl0r, 2);
+	m.set(reg::eventctl1r, bits::atb | 1);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'2000);
+	CHECK(m.triggers == 0);
+	m.run(0x40'2000, 1, Branch::jump, 0x40'3000);
+	CHECK(m.triggers == 1);
+	m.run(0x40'3000, 1, Branch::jump, 0x40'3100);
+	CHECK(m.triggers == 1);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * EtmWalk: a trace of an ETE, which is in no frames, through OpenCSD's decoder, over code that is given: the ranges of instructions and the
+ * exceptions that it finds, as steps from one address to another.
+ */
+#ifndef HWSIM_TOOLS_ETM_WALK_H
+#define HWSIM_TOOLS_ETM_WALK_H
+
+#include <opencsd/c_api/opencsd_c_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <elf.h>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace hwsim
+{
+
+class EtmListener
+{
+public:
+	virtual void instruction(std::uint64_t at) = 0;
+	/* A branch or exception; from 0 where the trace begins, to 0 where it ends. */
+	virtual void step(std::uint64_t from, std::uint64_t to) = 0;
+	/* Left in front of the instruction at this place, by an exception. */
+	virtual void left(std::uint64_t at) = 0;
+	virtual void error(const std::string &what) = 0;
+
+protected:
+	~EtmListener() = default;
+};
+
+class EtmWalk
+{
+public:
+	EtmWalk(EtmListener &to, std::uint32_t configr) : listener(to)
+	{
+		[[maybe_unused]] static const auto silent = ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
+		tree.reset(ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0));
+		/* The identification registers as arm64/etm_registers.h has them. */
+		const ocsd_ete_cfg config = {
+			0x2800'02a1, 0x4100'fff0, 0x1088, 0, 0x4770'5a13, configr, 0x10, ARCH_AA64, profile_CortexA};
+		std::uint8_t id = 0;
+		if (!tree || ocsd_dt_create_decoder(tree.get(), OCSD_BUILTIN_DCD_ETE, OCSD_CREATE_FLG_FULL_DECODER,
+				     &config, &id) != OCSD_OK)
+			throw std::runtime_error("OpenCSD makes no decoder");
+		ocsd_dt_set_gen_elem_outfn(tree.get(), hear, this);
+	}
+	/* The code of a file that is loaded where its ELF headers say; of what another file has already the first counts. */
+	void load(const std::string &path)
+	{
+		std::ifstream file(path, std::ios::binary);
+		const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+		Elf64_Ehdr header;
+		if (bytes.size() < sizeof header)
+			throw std::runtime_error("cannot read " + path);
+		std::copy_n(bytes.data(), sizeof header, reinterpret_cast<char *>(&header));
+		for (unsigned i = 0; i < header.e_phnum; i++) {
+			Elf64_Phdr segment;
+			const std::size_t at = header.e_phoff + i * sizeof segment;
+			if (at + sizeof segment > bytes.size())
+				throw std::runtime_error("no segments in " + path);
+			std::copy_n(bytes.data() + at, sizeof segment, reinterpret_cast<char *>(&segment));
+			if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || !segment.p_filesz ||
+				segment.p_offset + segment.p_filesz > bytes.size() ||
+				!loaded.insert(segment.p_vaddr).second)
+				continue;
+			const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(segment.p_offset);
+			const auto &kept =
+				code.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(segment.p_filesz));
+			ocsd_dt_add_buffer_mem_acc(tree.get(), segment.p_vaddr, OCSD_MEM_SPACE_ANY,
+				reinterpret_cast<const std::uint8_t *>(kept.data()),
+				static_cast<std::uint32_t>(kept.size()));
+		}
+	}
+	/*
+	 * All of a trace. Behind what is bad it goes on where the trace synchronizes next. A buffer that is full may cut a packet, which
+	 * must not take what synchronizes for its end: as the kernel's driver does between two buffers, it is given Ignore packets instead.
+	 */
+	void run(std::span<const std::uint8_t> trace)
+	{
+		/* IHI0064, "Ignore packet"; more than the payload of any other. */
+		static const std::vector<std::uint8_t> ignored(16, 0x70);
+		for (std::size_t at = 0; at < trace.size();) {
+			const std::size_t next = next_sync(trace, at + 1);
+			if (feed(trace.subspan(at, next - at), at))
+				feed(ignored, next);
+			at = next;
+		}
+		ocsd_dt_process_data(tree.get(), OCSD_OP_EOT, 0, 0, nullptr, nullptr);
+		end();
+	}
+
+private:
+	/* IHI0064, "Alignment Synchronization packet" */
+	static std::size_t next_sync(std::span<const std::uint8_t> trace, std::size_t from)
+	{
+		static constexpr std::uint8_t sync[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80};
+		const auto rest = trace.subspan(std::min(from, trace.size()));
+		return trace.size() - static_cast<std::size_t>(rest.end() - std::ranges::search(rest, sync).begin());
+	}
+	/* False if a packet in it is bad; "index" is where it lies in the trace. */
+	bool feed(std::span<const std::uint8_t> bytes, std::size_t index)
+	{
+		std::size_t at = 0;
+		while (at < bytes.size()) {
+			std::uint32_t used = 0;
+			const auto answer = ocsd_dt_process_data(tree.get(), OCSD_OP_DATA, index + at,
+				static_cast<std::uint32_t>(bytes.size() - at), bytes.data() + at, &used);
+			at += used;
+			if (OCSD_DATA_RESP_IS_WAIT(answer)) {
+				ocsd_dt_process_data(tree.get(), OCSD_OP_FLUSH, 0, 0, nullptr, nullptr);
+			} else if (OCSD_DATA_RESP_IS_FATAL(answer) || !used) {
+				listener.error("a bad packet near byte " + std::to_string(index + at));
+				ocsd_dt_process_data(tree.get(), OCSD_OP_RESET, 0, 0, nullptr, nullptr);
+				end();
+				return false;
+			}
+		}
+		return true;
+	}
+	static ocsd_datapath_resp_t hear(
+		const void *to, ocsd_trc_index_t, std::uint8_t, const ocsd_generic_trace_elem *element)
+	{
+		static_cast<EtmWalk *>(const_cast<void *>(to))->hear(*element);
+		return OCSD_RESP_CONT;
+	}
+	/* The step that is pending leads here. */
+	void resolve(std::uint64_t to)
+	{
+		if (pending)
+			listener.step(*pending, to);
+		pending.reset();
+	}
+	/* It leads out of the trace; what began, and had no instruction, was nothing. */
+	void end()
+	{
+		if (pending && *pending)
+			listener.step(*pending, 0);
+		pending.reset();
+	}
+	void hear(const ocsd_generic_trace_elem &element)
+	{
+		switch (element.elem_type) {
+		case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+			resolve(element.st_addr);
+			for (std::uint64_t at = element.st_addr; at < element.en_addr; at += 4)
+				listener.instruction(at);
+			if (element.last_instr_exec &&
+				(element.last_i_type == OCSD_INSTR_BR || element.last_i_type == OCSD_INSTR_BR_INDIRECT))
+				pending = element.en_addr - element.last_instr_sz;
+			break;
+		case OCSD_GEN_TRC_ELEM_EXCEPTION:
+			resolve(element.en_addr);
+			pending = element.en_addr;
+			listener.left(element.en_addr);
+			break;
+		case OCSD_GEN_TRC_ELEM_TRACE_ON:
+			end();
+			pending = 0;
+			break;
+		case OCSD_GEN_TRC_ELEM_NO_SYNC:
+		case OCSD_GEN_TRC_ELEM_EO_TRACE:
+			end();
+			break;
+		case OCSD_GEN_TRC_ELEM_ADDR_NACC:
+			listener.error("there is no code at " + std::to_string(element.st_addr));
+			break;
+		default:
+			break;
+		}
+	}
+	struct Destroy {
+		void operator()(dcd_tree_handle_t handle) const { ocsd_destroy_dcd_tree(handle); }
+	};
+
+	EtmListener &listener;
+	std::unique_ptr<std::remove_pointer_t<dcd_tree_handle_t>, Destroy> tree;
+	std::deque<std::vector<char>> code;
+	std::set<std::uint64_t> loaded;
+	std::optional<std::uint64_t>
+		pending; /* where the last branch or exception was, or 0 where the trace has begun */
+};
+
+} // namespace hwsim
+
+#endif
