@@ -101,7 +101,9 @@ std::optional<Difference> find_part(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t back, const Rules &rules)
 {
 	const Places places = places_of_runs(truth, rules.window, rules.run);
-	for (std::size_t taken = 0; taken <= back && back - taken + rules.run <= decoded.size(); taken++) {
+	/* At the end of all that was found too few are left for a run by themselves. */
+	const std::size_t least = back + rules.run - std::min(back + rules.run, decoded.size());
+	for (std::size_t taken = least; taken <= back; taken++) {
 		const auto rest = decoded.subspan(back - taken);
 		const auto found = places.find(hash_run(rest.first(rules.run)));
 		if (found == places.end())

@@ -236,6 +236,27 @@ TEST_CASE("parts of the truth are found in it, in order, and nothing else")
 	CHECK(twice.differences[0].decoded_size == 10);
 }
 
+/* A sample ends with the interrupt that takes it, and what was before that has often happened before. */
+TEST_CASE("of a part that is found twice its last step says which it is")
+{
+	const auto part = program(3000);
+	const Step interrupt = {0x400123, 0};
+	auto truth = part;
+	const auto between = program(5000, 2);
+	truth.insert(truth.end(), between.begin(), between.end());
+	truth.insert(truth.end(), part.begin(), part.end());
+	truth.push_back(interrupt);
+	auto decoded = part;
+	decoded.push_back(interrupt);
+	const Comparison result = compare(truth, decoded, {.partial = true});
+	CHECK(result.differences.empty());
+	CHECK(result.equal == decoded.size());
+	CHECK(result.missing == 8000);
+
+	decoded.back().from++;
+	CHECK(compare(truth, decoded, {.partial = true}).differences.size() == 1);
+}
+
 TEST_CASE("a wrong step is found and shown")
 {
 	const auto truth = program(1000);
