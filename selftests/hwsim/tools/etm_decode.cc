@@ -4,9 +4,10 @@
  *
  *   hwsim-etm-decode [--code KCORE] CONFIGR RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
  *
- * CONFIGR is what TRCCONFIGR was. KCORE is a copy of the kernel's code, as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0,
- * .1, ... of the vCPUs and prints branches and exceptions as hwsim-compare reads them; counts go to standard error. With a log of executed
- * blocks (blocks=on) every instruction has to be in it. Exit status 0: no errors.
+ * CONFIGR is what TRCCONFIGR was: a number, or the prefix of a file for each vCPU that has it (TRUTH-PREFIX.configr). KCORE is a copy of
+ * the kernel's code, as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and
+ * exceptions as hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to
+ * be in it. Exit status 0: no errors.
  */
 #include <cstdio>
 #include <iostream>
@@ -73,7 +74,21 @@ private:
 	std::size_t instructions = 0, branches = 0;
 };
 
-int run(std::uint32_t configr, const std::string &prefix, const std::vector<std::string> &code, const std::string &log)
+std::uint32_t configr_of(unsigned cpu, const std::string &said)
+{
+	std::string word = said;
+	if (!number(word)) {
+		std::ifstream file(said + "." + std::to_string(cpu));
+		word.clear();
+		file >> word;
+	}
+	const auto value = number(word);
+	if (!value)
+		throw std::runtime_error("no TRCCONFIGR of vCPU " + std::to_string(cpu) + " in " + said);
+	return static_cast<std::uint32_t>(*value);
+}
+
+int run(const std::string &configr, const std::string &prefix, const std::vector<std::string> &code, const std::string &log)
 {
 	std::size_t errors = 0;
 	for (unsigned cpu = 0;; cpu++) {
@@ -86,7 +101,7 @@ int run(std::uint32_t configr, const std::string &prefix, const std::vector<std:
 		const auto executed = log.empty() ? std::vector<Step>{} : read_truth(log + "." + std::to_string(cpu));
 		BasicBlockWalk blocks(executed);
 		Decoder decoder(cpu, log.empty() ? nullptr : &blocks);
-		EtmWalk walk(decoder, configr);
+		EtmWalk walk(decoder, configr_of(cpu, configr));
 		for (const std::string &path : code)
 			walk.load(path);
 		walk.run({reinterpret_cast<const std::uint8_t *>(trace.data()), trace.size()});
@@ -106,15 +121,14 @@ int main(int argc, char **argv)
 		code.push_back(words[1]);
 		words.erase(words.begin(), words.begin() + 2);
 	}
-	const auto configr = words.empty() ? std::nullopt : number(words[0]);
-	if (!configr || (words.size() != 3 && words.size() != 4)) {
+	if (words.size() != 3 && words.size() != 4) {
 		std::cerr << "usage: hwsim-etm-decode [--code KCORE] CONFIGR RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > "
 			     "branches\n";
 		return 2;
 	}
 	code.push_back(words[2]);
 	try {
-		return run(static_cast<std::uint32_t>(*configr), words[1], code, words.size() > 3 ? words[3] : "");
+		return run(words[0], words[1], code, words.size() > 3 ? words[3] : "");
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-etm-decode: " << error.what() << "\n";
 		return 2;
