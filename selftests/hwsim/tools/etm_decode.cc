@@ -88,7 +88,8 @@ std::uint32_t configr_of(unsigned cpu, const std::string &said)
 	return static_cast<std::uint32_t>(*value);
 }
 
-int run(const std::string &configr, const std::string &prefix, const std::vector<std::string> &code, const std::string &log)
+int run(const std::string &configr, const std::string &prefix, const std::vector<std::string> &code,
+	const std::string &log)
 {
 	std::size_t errors = 0;
 	for (unsigned cpu = 0;; cpu++) {
