@@ -2,12 +2,12 @@
 /*
  * hwsim-compare: the branches that a decoder found against the truth log.
  *
- *   hwsim-compare [--partial | --last] [--bts [--dropped]] TRUTH-PREFIX < branches
+ *   hwsim-compare [--partial | --last] [--bts [--dropped] | --cs-etm] TRUTH-PREFIX < branches
  *
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
  * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --last: it has the last of it, all of that; --bts: the
- * truth is what branch trace store had to record; --dropped: but for what it had no room for. Exit status 0: no differences, 1:
- * differences, 2: nothing to compare.
+ * truth is what branch trace store had to record; --dropped: but for what it had no room for; --cs-etm: perf decoded a trace of programs
+ * by an ETM, and has its own words for exceptions. Exit status 0: no differences, 1: differences, 2: nothing to compare.
  */
 #include <algorithm>
 #include <cstdio>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../base/compare.h"
+#include "cs_etm.h"
 
 using namespace hwsim;
 
@@ -68,7 +69,7 @@ std::size_t leave_out_dropped(std::vector<Step> &truth, bool leave_out)
 	return 0;
 }
 
-int run(const std::string &prefix, const Rules &rules, bool last, bool without_dropped)
+int run(const std::string &prefix, const Rules &rules, bool last, bool without_dropped, bool by_cs_etm)
 {
 	auto decoded = read_branches(stdin);
 	auto truths = read_truths(prefix);
@@ -79,6 +80,13 @@ int run(const std::string &prefix, const Rules &rules, bool last, bool without_d
 	std::size_t differences = 0, total = 0, missing = 0, losses = 0, left_out = 0;
 	for (auto &[cpu, truth] : truths) {
 		left_out += leave_out_dropped(truth, without_dropped);
+		if (by_cs_etm)
+			truth = cs_etm::as_perf_tells(truth);
+		if (by_cs_etm && rules.partial) {
+			/* Where a part begins and ends in the middle perf has it come from nowhere and lead there, too. */
+			std::erase_if(truth, cs_etm::is_edge);
+			std::erase_if(decoded[cpu], cs_etm::is_edge);
+		}
 		std::span<const Step> told(truth);
 		if (last)
 			told = told.last(std::min(told.size(), decoded[cpu].size()));
@@ -110,7 +118,7 @@ int main(int argc, char **argv)
 {
 	Rules rules;
 	std::string prefix, which;
-	bool last = false, without_dropped = false;
+	bool last = false, without_dropped = false, by_cs_etm = false;
 	for (int i = 1; i < argc; i++) {
 		if (argv[i] == std::string("--partial"))
 			rules.partial = true;
@@ -120,15 +128,18 @@ int main(int argc, char **argv)
 			which = ".bts";
 		else if (argv[i] == std::string("--dropped"))
 			without_dropped = true;
+		else if (argv[i] == std::string("--cs-etm"))
+			by_cs_etm = true;
 		else
 			prefix = argv[i];
 	}
 	if (prefix.empty()) {
-		std::cerr << "usage: hwsim-compare [--partial | --last] [--bts [--dropped]] TRUTH-PREFIX < branches\n";
+		std::cerr << "usage: hwsim-compare [--partial | --last] [--bts [--dropped] | --cs-etm] TRUTH-PREFIX < "
+			     "branches\n";
 		return 2;
 	}
 	try {
-		return run(prefix + which, rules, last, without_dropped);
+		return run(prefix + which, rules, last, without_dropped, by_cs_etm);
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-compare: " << error.what() << "\n";
 		return 2;
