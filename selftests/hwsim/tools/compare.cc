@@ -80,8 +80,10 @@ int run(const std::string &prefix, const Rules &rules, bool last, bool without_d
 	std::size_t differences = 0, total = 0, missing = 0, losses = 0, left_out = 0;
 	for (auto &[cpu, truth] : truths) {
 		left_out += leave_out_dropped(truth, without_dropped);
-		if (by_cs_etm)
-			truth = cs_etm::as_perf_tells(truth);
+		if (by_cs_etm) {
+			truth = cs_etm::with_branches(cs_etm::as_perf_tells(truth));
+			decoded[cpu] = cs_etm::with_branches(decoded[cpu]);
+		}
 		if (by_cs_etm && rules.partial) {
 			/* Where a part begins and ends in the middle perf has it come from nowhere and lead there, too. */
 			std::erase_if(truth, cs_etm::is_edge);

@@ -22,6 +22,21 @@ inline bool is_edge(const Step &step)
 }
 
 /*
+ * What began and ended without a branch is left out of both: where an AUX record ends behind it perf resets the decoder, which has kept it
+ * until more comes.
+ */
+inline std::vector<Step> with_branches(std::span<const Step> steps)
+{
+	std::vector<Step> kept;
+	for (const Step &step : steps)
+		if (!step.to && !kept.empty() && !kept.back().from)
+			kept.pop_back();
+		else
+			kept.push_back(step);
+	return kept;
+}
+
+/*
  * Where the last instruction was a branch, to one that was not executed any more, one step is left of two; where none was executed
  * since the trace began none is. The last one waits for another packet, and is not told.
  */

@@ -32,12 +32,6 @@ using hwsim::x86::Accesses;
 namespace
 {
 
-/* Samplers that come as they are told. */
-struct NoThrottling {
-	Knob rate{"/proc/sys/kernel/perf_event_max_sample_rate", "100000"};
-	Knob share{"/proc/sys/kernel/perf_cpu_time_max_percent", "0"};
-};
-
 /* Of somebody who reads all that is handed over, as soon as it is: AUX records, and how many of them tell of a loss. */
 struct Kept {
 	std::uint64_t records = 0, lossy = 0;

@@ -73,6 +73,15 @@ struct Unprivileged : Knob {
 	Unprivileged() : Knob("/sys/module/auxpmu_synth/parameters/unprivileged", "1") {}
 };
 
+/*
+ * All samples come. perf times them and lowers the rate of all that there may be where they take long, as on a busy host, and what it has
+ * lowered stays so; the rate can be set only while it looks.
+ */
+struct NoThrottling {
+	Knob rate{"/proc/sys/kernel/perf_event_max_sample_rate", "100000"};
+	Knob share{"/proc/sys/kernel/perf_cpu_time_max_percent", "0"};
+};
+
 /* Skips the test where units cannot be modelled; mounts configfs if nobody has. */
 inline void need_configfs()
 {

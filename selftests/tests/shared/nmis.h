@@ -40,8 +40,7 @@ private:
 		return std::move(*sender);
 	}
 
-	/* Interrupts of counters are timed by perf, which would let fewer samples through where they take long. */
-	Knob share{"/proc/sys/kernel/perf_cpu_time_max_percent", "0"};
+	NoThrottling every_sample;
 };
 
 /*

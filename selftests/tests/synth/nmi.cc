@@ -98,17 +98,19 @@ TEST_CASE("A sample taken in NMI ends with the newest trace, and is filled with 
 TEST_CASE("A sample taken in NMI may reach around the end of the buffer, many times", "[synth][nmi]")
 {
 	need_synthetic();
+	const auto two_pages = static_cast<std::uint32_t>(2 * page_size());
 	Nmis nmi;
 	for (unsigned output : outputs)
 		for (AuxMode mode : modes) {
-			Setup setup = on_cpu_0(output, mode, output == AUXPMU_SYNTH_COPY ? 128 * KiB : 16 * KiB);
+			Setup setup = on_cpu_0(output, mode, (output == AUXPMU_SYNTH_COPY ? 32 : 4) * page_size());
 			setup.record = 256;
-			NmiSampler sampler(setup, 8192);
+			NmiSampler sampler(setup, two_pages);
 
 			INFO(describe(setup));
 			for (int round = 0; round < 64; round++) {
-				sampler.emit(2048 + 256);
-				CHECK(wrong_with(sample_in_nmi(nmi, sampler), setup, sampler.records(), 8192) == "");
+				sampler.emit(page_size() / 2 + setup.record);
+				CHECK(wrong_with(sample_in_nmi(nmi, sampler), setup, sampler.records(), two_pages) ==
+					"");
 				if (mode == AuxMode::full_trace)
 					sampler.tracer.aux.consume(sampler.tracer.aux.readable().size());
 			}
@@ -154,9 +156,9 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 	need_synthetic();
 	for (unsigned output : outputs)
 		for (AuxMode mode : modes) {
-			Setup setup = on_cpu_0(output, mode, 16 * KiB);
+			Setup setup = on_cpu_0(output, mode, 4 * page_size());
 			/* Interrupts come often, so that there are turns. */
-			setup.watermark = mode == AuxMode::full_trace ? 4 * KiB : 0;
+			setup.watermark = mode == AuxMode::full_trace ? static_cast<std::uint32_t>(page_size()) : 0;
 			NmiSampler sampler(setup, 1024);
 			Tracer &tracer = sampler.tracer;
 			tracer.allow_gaps_of_copies();
@@ -180,7 +182,7 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 				REQUIRE(nmi.at(step));
 			for (int round = 0; round < 6; round++) {
 				/* More than there is room for, so that it becomes full, too. */
-				(void)tracer.emit(24 * KiB);
+				(void)tracer.emit(setup.aux_bytes * 3 / 2);
 				tracer.disable();
 				drain();
 				tracer.enable();

@@ -308,7 +308,7 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 	/* Opening a tracepoint takes longer than a hundred samples of it. */
 	const std::uint64_t batch = std::min<std::uint64_t>(options().samples / 4, 500);
 	auto nmi = NmiSender::open(options().pmu);
-	Knob share("/proc/sys/kernel/perf_cpu_time_max_percent", "0");
+	NoThrottling every_sample;
 	/* Where none can be sent, by the kernel's configuration or the machine, all are taken outside of it. */
 	if (nmi)
 		say_what_is_sent(*nmi);
