@@ -22,8 +22,8 @@ inline bool is_edge(const Step &step)
 }
 
 /*
- * What began and ended without a branch is left out of both: where an AUX record ends behind it perf resets the decoder, which has kept it
- * until more comes.
+ * What began and ended without a branch is left out of both, or at the end began: where an AUX record ends behind it perf resets the
+ * decoder, which has kept it until more comes.
  */
 inline std::vector<Step> with_branches(std::span<const Step> steps)
 {
@@ -33,6 +33,8 @@ inline std::vector<Step> with_branches(std::span<const Step> steps)
 			kept.pop_back();
 		else
 			kept.push_back(step);
+	if (!kept.empty() && !kept.back().from)
+		kept.pop_back();
 	return kept;
 }
 
