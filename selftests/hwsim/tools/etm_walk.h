@@ -149,10 +149,27 @@ private:
 			listener.step(*pending, 0);
 		pending.reset();
 	}
+	/* A cycle of the virtual processor is an instruction; what the first count of a stretch counts from is not in the trace. */
+	void count(std::uint64_t cycles)
+	{
+		if (counts++ && cycles != since_count)
+			listener.error(std::to_string(cycles) + " cycles for " + std::to_string(since_count) +
+				       " instructions");
+		since_count = 0;
+	}
 	void hear(const ocsd_generic_trace_elem &element)
 	{
 		switch (element.elem_type) {
+		case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
+			if (element.context.el_valid)
+				level = element.context.exception_level;
+			break;
 		case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+			/* Linux has its code in the upper half, and programs have the lower one. */
+			if (level != (element.st_addr >> 63 ? ocsd_EL1 : ocsd_EL0))
+				listener.error("the code at " + std::to_string(element.st_addr) + " is not of EL" +
+					       std::to_string(level));
+			since_count += element.num_instr_range;
 			resolve(element.st_addr);
 			for (std::uint64_t at = element.st_addr; at < element.en_addr; at += 4)
 				listener.instruction(at);
@@ -165,12 +182,17 @@ private:
 			pending = element.en_addr;
 			listener.left(element.en_addr);
 			break;
+		case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
+			count(element.cycle_count);
+			break;
 		case OCSD_GEN_TRC_ELEM_TRACE_ON:
+			counts = 0;
 			end();
 			pending = 0;
 			break;
 		case OCSD_GEN_TRC_ELEM_NO_SYNC:
 		case OCSD_GEN_TRC_ELEM_EO_TRACE:
+			counts = 0;
 			end();
 			break;
 		case OCSD_GEN_TRC_ELEM_ADDR_NACC:
@@ -188,6 +210,9 @@ private:
 	std::unique_ptr<std::remove_pointer_t<dcd_tree_handle_t>, Destroy> tree;
 	std::deque<std::vector<char>> code;
 	std::set<std::uint64_t> loaded;
+	ocsd_ex_level level = ocsd_EL_unknown;
+	std::size_t counts = 0; /* of cycles, in this stretch */
+	std::uint64_t since_count = 0;
 	std::optional<std::uint64_t>
 		pending; /* where the last branch or exception was, or 0 where the trace has begun */
 };
