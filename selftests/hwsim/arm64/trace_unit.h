@@ -10,6 +10,7 @@
 #ifndef HWSIM_ARM64_TRACE_UNIT_H
 #define HWSIM_ARM64_TRACE_UNIT_H
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -109,8 +110,8 @@ public:
 		tell(transfer);
 		since = transfer.to.pc;
 	}
-	/* A RET's target has to be read. */
-	std::uint64_t return_address() const { return 0; }
+	/* Where the last call that has not returned wants to: a guess, that saves most of the reading of targets. */
+	std::uint64_t return_address() const { return calls[depth % calls.size()]; }
 	static constexpr unsigned dozen = 32;
 	void arrive_by_the_dozen(const Place &here)
 	{
@@ -142,10 +143,13 @@ private:
 		case Branch::jump:
 			return stream.direct({transfer.to.pc});
 		case Branch::call:
+			calls[++depth % calls.size()] = transfer.next;
 			return stream.call({transfer.to.pc}, {transfer.next});
 		case Branch::indirect_call:
+			calls[++depth % calls.size()] = transfer.next;
 			return stream.indirect_call({transfer.to.pc}, {transfer.next});
 		case Branch::ret:
+			depth--;
 			return stream.ret({transfer.to.pc});
 		case Branch::far:
 			return stream.exception_return({transfer.to.pc}, context(transfer.to.level));
@@ -188,6 +192,8 @@ private:
 	std::uint64_t since = 0;      /* the first instruction behind the last P0 element */
 	std::uint8_t level_since = 0; /* its exception level */
 	unsigned arrivals = 0, ticks = 0;
+	std::array<std::uint64_t, 64> calls{}; /* where they return to */
+	unsigned depth = 0;
 	std::uint64_t overflow_every = 0, next_overflow = UINT64_MAX;
 	unsigned overflow_left = 0;
 	Counts counts;
