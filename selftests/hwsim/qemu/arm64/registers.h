@@ -8,25 +8,25 @@
 namespace hwsim::qemu
 {
 
-/* x0 to x30 have the numbers that instructions code them with. */
-enum class Reg : std::uint8_t {
-	x0,
-	x1,
-	x30 = 30,
-	pc,
-	cpsr,
-	contextidr_el1,
-	cpacr_el1,
-	esr_el1,
-	spsr_el1,
-	id_aa64dfr0_el1,
-	cntfrq_el0,
-	count
-};
-
 class Arm64Registers : public CpuRegisters
 {
 public:
+	/* x0 to x30 have the numbers that instructions code them with. */
+	enum class Reg : std::uint8_t {
+		x0,
+		x1,
+		x30 = 30,
+		pc,
+		cpsr,
+		contextidr_el1,
+		cpacr_el1,
+		esr_el1,
+		spsr_el1,
+		id_aa64dfr0_el1,
+		cntfrq_el0,
+		count
+	};
+
 	/* In the vCPU's init callback. False if one is missing: then this is no AArch64 QEMU. */
 	bool find() { return CpuRegisters::find(names); }
 
@@ -48,6 +48,9 @@ private:
 		"ID_AA64DFR0_EL1", "CNTFRQ_EL0"};
 	static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 };
+
+/* Each architecture's are another type. */
+using Reg = Arm64Registers::Reg;
 
 } // namespace hwsim::qemu
 

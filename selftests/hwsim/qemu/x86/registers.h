@@ -8,39 +8,39 @@
 namespace hwsim::qemu
 {
 
-/* rax to r15 have the numbers that instructions code them with. */
-enum class Reg : std::uint8_t {
-	rax,
-	rcx,
-	rdx,
-	rbx,
-	rsp,
-	rbp,
-	rsi,
-	rdi,
-	r8,
-	r9,
-	r10,
-	r11,
-	r12,
-	r13,
-	r14,
-	r15,
-	rip,
-	cs,
-	cr3,
-	cr4,
-	efer,
-	cr2,
-	eflags,
-	fs_base,
-	gs_base,
-	count
-};
-
 class X86Registers : public CpuRegisters
 {
 public:
+	/* rax to r15 have the numbers that instructions code them with. */
+	enum class Reg : std::uint8_t {
+		rax,
+		rcx,
+		rdx,
+		rbx,
+		rsp,
+		rbp,
+		rsi,
+		rdi,
+		r8,
+		r9,
+		r10,
+		r11,
+		r12,
+		r13,
+		r14,
+		r15,
+		rip,
+		cs,
+		cr3,
+		cr4,
+		efer,
+		cr2,
+		eflags,
+		fs_base,
+		gs_base,
+		count
+	};
+
 	/* In the vCPU's init callback. False if one is missing: then this is no x86-64 QEMU. */
 	bool find() { return CpuRegisters::find(names); }
 
@@ -54,6 +54,9 @@ private:
 		"gs_base"};
 	static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 };
+
+/* Each architecture's are another type. */
+using Reg = X86Registers::Reg;
 
 } // namespace hwsim::qemu
 
