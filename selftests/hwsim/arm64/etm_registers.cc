@@ -10,8 +10,8 @@ namespace
 
 constexpr std::uint64_t word = 0xffff'ffff, all = ~std::uint64_t{0};
 constexpr std::uint64_t claim_tags = 0xf;
-/* TRCOSLSR: the processor's OS lock is that of the trace unit, too (OSLM 0b100), and is locked. */
-constexpr std::uint64_t of_processor = 0x10, locked = 0x02;
+/* TRCOSLSR: the processor's OS lock is that of the trace unit, too (OSLM 0b100), or there is one of its own (0b010); it is locked. */
+constexpr std::uint64_t of_processor = 0x10, of_unit = 0x08, locked = 0x02;
 /* A resource selector and whether that is a pair; of an instruction's address. */
 constexpr std::uint64_t event = 0x9f, address = all & ~std::uint64_t{3};
 
@@ -26,7 +26,7 @@ Registers::Registers(const Features &which)
 		  {reg::auxctlr, 1, 4, 0, false},
 		  {reg::eventctl0r, 1, 4, event, false},
 		  {reg::eventctl1r, 1, 4, bits::atb | 1, false},
-		  {reg::rsr, 1, 4, 0x1f00, false},
+		  {reg::rsr, which.is_ete(), 4, 0x1f00, false},
 		  {reg::stallctlr, 1, 4, 0, false},
 		  {reg::tsctlr, 1, 4, event, false},
 		  {reg::syncpr, 1, 4, 0x1f, false},
@@ -43,6 +43,7 @@ Registers::Registers(const Features &which)
 		  {reg::imspec0, 1, 4, 0, false},
 		  {reg::idr0, 8, 4, 0, true},
 		  {reg::rsctlr + 8, which.selector_pairs() * 2 - 2, 4, 0x003f'ffff, false},
+		  {reg::oslar, which.has_os_lock(), 4, 0, false},
 		  {reg::oslsr, 1, 4, 0, true},
 		  {reg::acvr, which.address_pairs() * 2, 8, address, false},
 		  {reg::acatr, which.address_pairs() * 2, 8, 0x300c, false},
@@ -86,8 +87,10 @@ std::optional<std::uint64_t> Registers::read(std::uint32_t offset) const
 	switch (offset) {
 	case reg::statr:
 		return enabled() ? 0 : bits::pmstable | (never_idle ? 0 : bits::idle);
+	case reg::oslar:
+		return {};
 	case reg::oslsr:
-		return of_processor | (os_lock ? locked : 0);
+		return (features.has_os_lock() ? of_unit : of_processor) | (os_lock ? locked : 0);
 	case reg::claimset:
 		return claim_tags;
 	case reg::claimclr:
@@ -106,6 +109,8 @@ bool Registers::write(std::uint32_t offset, std::uint64_t value)
 		claimed |= value & claim_tags;
 	else if (offset == reg::claimclr)
 		claimed &= ~value;
+	else if (offset == reg::oslar)
+		os_lock = value & 1;
 	else if (offset == reg::prgctlr || !enabled())
 		values[offset / 4] = value & row->mask;
 	return true;

@@ -21,9 +21,10 @@ constexpr std::uint32_t prgctlr = 0x004, statr = 0x00c, configr = 0x010, auxctlr
 			eventctl1r = 0x024, rsr = 0x028, stallctlr = 0x02c, tsctlr = 0x030, syncpr = 0x034,
 			ccctlr = 0x038, bbctlr = 0x03c, traceidr = 0x040, victlr = 0x080, viiectlr = 0x084,
 			vissctlr = 0x088, cntrldvr = 0x140, cntctlr = 0x150, cntvr = 0x160, idr8 = 0x180,
-			imspec0 = 0x1c0, idr0 = 0x1e0, rsctlr = 0x200, oslsr = 0x304, acvr = 0x400, acatr = 0x480,
-			cidcvr = 0x600, vmidcvr = 0x640, cidcctlr0 = 0x680, vmidcctlr0 = 0x688, claimset = 0xfa0,
-			claimclr = 0xfa4, authstatus = 0xfb8, devarch = 0xfbc, devid = 0xfc8, devtype = 0xfcc;
+			imspec0 = 0x1c0, idr0 = 0x1e0, rsctlr = 0x200, oslar = 0x300, oslsr = 0x304, acvr = 0x400,
+			acatr = 0x480, cidcvr = 0x600, vmidcvr = 0x640, cidcctlr0 = 0x680, vmidcctlr0 = 0x688,
+			claimset = 0xfa0, claimclr = 0xfa4, authstatus = 0xfb8, devarch = 0xfbc, devid = 0xfc8,
+			devtype = 0xfcc;
 } // namespace reg
 
 namespace bits
@@ -41,7 +42,7 @@ constexpr std::uint64_t rldself = 1 << 16, cntchain = 1 << 17; /* TRCCNTCTLR */
 constexpr std::uint64_t atb = 1 << 11;                         /* TRCEVENTCTL1R: event 0 is a trigger */
 } // namespace bits
 
-/* What a trace unit has: its identification registers, and what they say. */
+/* What a trace unit has: its identification registers, and what they say. These are of an ETE. */
 struct Features {
 	std::uint32_t idr0 =
 		0x2800'02a1; /* 64-bit timestamps, COMMOPT, one event, return stack, cycle counting, branch broadcasting */
@@ -58,6 +59,11 @@ struct Features {
 	std::uint32_t devtype = 0x13;
 	std::uint32_t authstatus = 0x0c; /* non-invasive debug is enabled, of the non-secure state, the only one */
 
+	bool is_ete() const { return (devarch & 0xffff) == 0x5a13; }
+	/* Of its own, by TRCOSLAR; else it follows the processor's. */
+	bool has_os_lock() const { return !is_ete(); }
+	/* Does TRFCR_EL1 say which levels may be traced? (FEAT_TRF, which an ETE comes with; our ETMv4 is of a processor without.) */
+	bool has_trace_filter() const { return is_ete(); }
 	unsigned address_pairs() const { return idr4 & 15; }
 	unsigned selector_pairs() const { return (idr4 >> 16 & 15) + 1; }
 	unsigned context_comparators() const { return idr4 >> 24 & 15; }
@@ -65,6 +71,9 @@ struct Features {
 	unsigned counters() const { return idr5 >> 28 & 7; }
 	unsigned least_cycle_threshold() const { return idr3 & 0xfff; }
 };
+
+/* An ETMv4.2, which has the rest in common with the ETE. */
+inline constexpr Features etmv4 = {.idr1 = 0x4100'f420, .devarch = 0x4772'4a13};
 
 class Registers
 {
@@ -84,8 +93,8 @@ public:
 	void set(std::uint32_t offset, std::uint64_t value) { values[offset / 4] = value; }
 	/* TRCSTATR never says idle. */
 	void set_never_idle(bool now) { never_idle = now; }
-	/* OSLSR_EL1.OSLK of the processor, which a trace unit with OSLM 0b100 follows. */
-	void set_os_lock(bool now) { os_lock = now; }
+	/* OSLSR_EL1.OSLK of the processor, which a trace unit with OSLM 0b100 follows, and one with OSLM 0b010 does not. */
+	void set_os_lock(bool now) { os_lock = features.has_os_lock() ? os_lock : now; }
 	bool os_locked() const { return os_lock; }
 
 	const Features features;

@@ -47,6 +47,8 @@ bool TraceUnit::write(std::uint32_t offset, std::uint64_t value)
 		return false;
 	if (registers.enabled() != was)
 		was ? stop() : start();
+	else if (offset == reg::oslar)
+		review();
 	return true;
 }
 
@@ -79,7 +81,7 @@ void TraceUnit::start()
 		return registers.is_set(reg::configr, bit);
 	};
 	StreamConfig config;
-	config.ete = true;
+	config.ete = registers.features.is_ete();
 	config.return_stack = is(bits::rs);
 	config.broadcast = is(bits::bb);
 	if (is(bits::cci))
@@ -113,13 +115,19 @@ void TraceUnit::stop()
 		(registers[reg::victlr] & ~bits::ssstatus) | (started ? bits::ssstatus : std::uint64_t{0}));
 }
 
-/* Arm ARM, D5.2, "Prohibited regions", and the exception levels of ViewInst. */
+/* Arm ARM, D5.2, "Prohibited regions" */
+bool TraceUnit::may_trace(unsigned level) const
+{
+	return !registers.features.has_trace_filter() || (trfcr >> level & 1);
+}
+
+/* That, and the exception levels of ViewInst. */
 void TraceUnit::review()
 {
 	allowed = 0;
 	if (registers.enabled() && !registers.os_locked() && sink.enabled())
 		for (const unsigned level : {0u, 1u})
-			if ((trfcr >> level & 1) && !(registers[reg::victlr] >> (bits::exlevel_ns + level) & 1))
+			if (may_trace(level) && !(registers[reg::victlr] >> (bits::exlevel_ns + level) & 1))
 				allowed |= static_cast<std::uint8_t>(1 << level);
 	if (stream.enabled() && !watches(level_since))
 		disable();

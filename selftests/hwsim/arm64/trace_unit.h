@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TraceUnit: the trace unit of one processor, an ETE. Decides what is traced (IHI0064, "ViewInst"; Arm ARM, D5, "Trace filtering") and
+ * TraceUnit: the trace unit of one processor, an ETE or an ETMv4. Decides what is traced (IHI0064, "ViewInst"; Arm ARM, D5, "Trace filtering") and
  * says it to the PacketStream; carries out what its registers are told. Listens to the flow of its vCPU; the levels of that are
  * exception levels, the only mode that is traced is A64.
  *
@@ -69,7 +69,7 @@ public:
 	{
 		return offset == etm::reg::prgctlr && (value & etm::bits::en);
 	}
-	/* TRFCR_EL1 of the processor: which levels may be traced. */
+	/* TRFCR_EL1 of the processor: which levels may be traced. Without FEAT_TRF all may. */
 	std::uint64_t filter_control() const { return trfcr; }
 	void set_filter_control(std::uint64_t value);
 	void set_os_lock(bool locked);
@@ -80,6 +80,8 @@ public:
 
 	/* TRCCONFIGR when it was last switched on. */
 	std::uint64_t configuration() const { return configured; }
+	/* TRCTRACEIDR: whose the bytes are, where a sink has those of several. */
+	std::uint8_t trace_id() const { return static_cast<std::uint8_t>(registers[etm::reg::traceidr]); }
 	bool is_switched_on() const { return registers.enabled(); }
 	/* Are the blocks of this exception level of any interest now? */
 	bool watches(std::uint8_t level) const { return allowed >> level & 1; }
@@ -160,6 +162,7 @@ private:
 	void start();
 	void stop();
 	void review();
+	bool may_trace(unsigned level) const;
 	void enable(const Place &at);
 	void disable();
 	void led_to(const Place &to);

@@ -19,6 +19,8 @@ TEST_CASE("Instructions of ours are those that name a register of ours", "[etm-r
 	CHECK(system_access(0xd531'0303).kind == Kind::read);
 	CHECK(trace_register_offset(system_access(0xd531'0303).reg) == reg::statr);
 	CHECK(trace_register_offset(system_access(0xd511'011f).reg) == reg::prgctlr);
+	/* MSR TRCOSLAR, X6 */
+	CHECK(trace_register_offset(system_access(0xd511'1086).reg) == reg::oslar);
 	/* MSR TRBLIMITR_EL1, X0; MRS X1, TRBIDR_EL1; MSR TRFCR_EL1, X2; MSR OSLAR_EL1, X5 */
 	CHECK(system_access(0xd518'9b00).reg == sysreg::trblimitr_el1);
 	CHECK(system_access(0xd538'9be1).reg == sysreg::trbidr_el1);
@@ -50,7 +52,7 @@ TEST_CASE("What a trace unit has can be read, and what it has not cannot", "[etm
 	CHECK_FALSE(registers.write(reg::rsctlr + 4, 1));
 	/* There is no sequencer, and no OS lock but the processor's. */
 	CHECK_FALSE(registers.read(0x100));
-	CHECK_FALSE(registers.write(0x300, 0));
+	CHECK_FALSE(registers.write(reg::oslar, 0));
 }
 
 TEST_CASE("Bits that a register does not have stay clear", "[etm-registers]")
@@ -102,6 +104,33 @@ TEST_CASE("TRCOSLSR shows the processor's OS lock", "[etm-registers]")
 	CHECK(registers.read(reg::oslsr) == 0x12);
 	registers.set_os_lock(false);
 	CHECK(registers.read(reg::oslsr) == 0x10);
+}
+
+TEST_CASE("An ETMv4 has an OS lock of its own, which can be written at any time, and not be read", "[etm-registers]")
+{
+	Registers registers{etmv4};
+	CHECK(registers.read(reg::oslsr) == 0x0a);
+	registers.set_os_lock(false);
+	CHECK(registers.os_locked());
+	CHECK(registers.write(reg::oslar, 0));
+	CHECK(registers.read(reg::oslsr) == 0x08);
+	registers.set_os_lock(true);
+	CHECK_FALSE(registers.os_locked());
+	CHECK(registers.write(reg::prgctlr, 1));
+	CHECK(registers.write(reg::oslar, ~std::uint64_t{0}));
+	CHECK(registers.read(reg::oslsr) == 0x0a);
+	CHECK_FALSE(registers.read(reg::oslar));
+}
+
+TEST_CASE("An ETMv4 says that it is one, and has no register that only an ETE has", "[etm-registers]")
+{
+	Registers registers{etmv4};
+	CHECK(registers.read(reg::devarch) == 0x4772'4a13);
+	CHECK((*registers.read(reg::idr0 + 4) >> 4 & 0xff) == 0x42);
+	CHECK(registers.read(reg::idr0) == Features{}.idr0);
+	CHECK((*registers.read(reg::idr0 + 20) >> 16 & 0x3f) == 7); /* bits of a trace ID */
+	CHECK_FALSE(registers.write(reg::rsr, 0));
+	CHECK(Registers(Features{}).write(reg::rsr, 0));
 }
 
 namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The trace unit: what it traces of a program that is told to it block by block, and what its registers have to do with that. */
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "../arm64/trace_unit.h"
 #include "etm_words.h"
@@ -19,12 +20,22 @@ constexpr std::uint64_t e0tre = 1, e1tre = 2, not_el1 = std::uint64_t{2} << bits
 /* TRCVICTLR: always, started. */
 constexpr std::uint64_t view = bits::ssstatus | 1;
 
+/* What OpenCSD has to know. */
+::TraceUnit described(const etm::Features &features, std::uint64_t configr)
+{
+	return {features.is_ete(), static_cast<std::uint32_t>(configr), features.idr0, features.idr1, features.idr2,
+		features.idr8, features.devarch};
+}
+
 struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
-	explicit Machine(std::uint64_t configr = 0)
-		: words({.ete = true, .configr = static_cast<std::uint32_t>(configr)})
+	explicit Machine(std::uint64_t configr = 0, const etm::Features &features = {})
+		: described_as(described(features, configr)), words(described_as),
+		  unit(features, *this, *this, *this, faults)
 	{
 		set(reg::configr, configr);
 		set(reg::victlr, view);
+		if (features.has_os_lock())
+			set(reg::oslar, 0);
 		unit.set_os_lock(false);
 		unit.set_filter_control(e0tre | e1tre);
 	}
@@ -98,12 +109,49 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 	std::uint64_t time = 0;
 	std::uint8_t level = el0;
 	bool begun = false;
+	const ::TraceUnit described_as;
 	EtmWords words;
 	Faults faults;
-	arm64::TraceUnit unit{etm::Features{}, *this, *this, *this, faults};
+	arm64::TraceUnit unit;
 };
 
 constexpr Place handler = {kernel_code, el1, mode_a64};
+
+/* What OpenCSD executes: ranges of instructions, exceptions and returns from them. */
+struct Executed {
+	explicit Executed(const ::TraceUnit &of) : decoder(of, true) {}
+	void program(std::uint64_t at, std::span<const std::uint32_t> words)
+	{
+		const auto *bytes = reinterpret_cast<const std::uint8_t *>(words.data());
+		decoder.program(at, {bytes, words.size_bytes()});
+	}
+	std::string text(std::span<const std::uint8_t> trace)
+	{
+		decoder.process(trace);
+		std::ostringstream all;
+		all << std::hex;
+		for (const ocsd_generic_trace_elem &element : decoder.elements())
+			switch (number(element.elem_type)) {
+			case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
+				all << element.st_addr << "-" << element.en_addr << " ";
+				break;
+			case OCSD_GEN_TRC_ELEM_EXCEPTION:
+				all << "exception ";
+				break;
+			case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
+				all << "return ";
+				break;
+			case OCSD_GEN_TRC_ELEM_ADDR_NACC:
+				all << "nowhere ";
+				break;
+			default:
+				break;
+			}
+		return all.str();
+	}
+
+	OpenCsd decoder;
+};
 
 } // namespace
 
@@ -189,6 +237,73 @@ TEST_CASE("With the kernel a handler is where the exception has led to, and the 
 	m.switch_off();
 	CHECK(m.said() ==
 		"sync info on 401000+context E exception 401104 ffff800080010000+context E 401104+context N ");
+}
+
+TEST_CASE("An ETMv4 tells of returns from exceptions", "[trace-unit]")
+{
+	Machine m(0, etm::etmv4);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	m.interrupt(0x40'1104, handler);
+	m.run(kernel_code, 8, Branch::far, Place{0x40'1104, el0, mode_a64});
+	m.run(0x40'1104, 2, Branch::conditional, 0x40'110c, false);
+	m.switch_off();
+	CHECK(m.said() ==
+		"sync info on 401000+context E exception 401104 ffff800080010000+context E return 401104+context N ");
+}
+
+TEST_CASE("OpenCSD executes the same of a trace by an ETE and by an ETMv4", "[trace-unit]")
+{
+	constexpr std::uint32_t nop = 0xd503'201f, not_equal = 0x5400'0041, call = 0x9400'03fd, ret = 0xd65f'03c0,
+				eret = 0xd69f'03e0, forward = 0x1400'0002;
+	static constexpr std::uint32_t main[] = {nop, not_equal, nop, call, nop, forward, nop, nop},
+				       function[] = {nop, ret}, of_kernel[] = {nop, nop, eret};
+	const etm::Features features = GENERATE(etm::Features{}, etm::etmv4);
+	const std::uint64_t configr = GENERATE(std::uint64_t{0}, bits::rs | bits::cid | bits::ts);
+	Machine m(configr, features);
+	m.switch_on();
+	m.run(0x40'1000, 2, Branch::conditional, 0x40'1008, false);
+	m.run(0x40'1008, 2, Branch::call, 0x40'2000);
+	m.run(0x40'2000, 2, Branch::ret, 0x40'1010);
+	m.interrupt(0x40'1014, handler);
+	m.run(kernel_code, 3, Branch::far, Place{0x40'1014, el0, mode_a64});
+	m.run(0x40'1014, 1, Branch::jump, 0x40'101c);
+	m.interrupt(0x40'1020, handler);
+	m.switch_off();
+	m.unit.synchronize_buffer();
+	Executed executed(m.described_as);
+	executed.program(0x40'1000, main);
+	executed.program(0x40'2000, function);
+	executed.program(kernel_code, of_kernel);
+	CHECK(executed.text(m.bytes) == "401000-401008 401008-401010 402000-402008 401010-401014 exception "
+					"ffff800080010000-ffff80008001000c return 401014-401018 40101c-401020 "
+					"exception ");
+}
+
+TEST_CASE("An ETMv4 has an OS lock of its own, and no trace filter", "[trace-unit]")
+{
+	Machine m(0, etm::etmv4);
+	m.unit.set_filter_control(0);
+	m.unit.set_os_lock(true);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	CHECK(m.unit.enabled());
+	m.set(reg::oslar, 1);
+	CHECK_FALSE(m.unit.enabled());
+	m.unit.set_os_lock(false);
+	m.run(0x40'1100, 1, Branch::jump, 0x40'1200);
+	CHECK_FALSE(m.unit.enabled());
+	m.set(reg::oslar, 0);
+	m.run(0x40'1200, 1, Branch::jump, 0x40'1300);
+	CHECK(m.unit.enabled());
+}
+
+TEST_CASE("A trace unit has the trace ID that it is given", "[trace-unit]")
+{
+	Machine m;
+	CHECK(m.unit.trace_id() == 0);
+	m.set(reg::traceidr, 0x92);
+	CHECK(m.unit.trace_id() == 0x12);
 }
 
 TEST_CASE("A switch of tasks is told where it takes effect", "[trace-unit]")
