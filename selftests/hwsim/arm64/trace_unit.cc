@@ -2,6 +2,8 @@
 #include "trace_unit.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 
 #include "a64_classify.h"
 
@@ -50,6 +52,17 @@ bool TraceUnit::write(std::uint32_t offset, std::uint64_t value)
 	else if (offset == reg::oslar)
 		review();
 	return true;
+}
+
+std::string TraceUnit::description() const
+{
+	const Features &has = registers.features;
+	char text[256];
+	std::snprintf(text, sizeof text,
+		"configr 0x%" PRIx64 " idr0 0x%" PRIx32 " idr1 0x%" PRIx32 " idr2 0x%" PRIx32 " idr8 0x%" PRIx32
+		" devarch 0x%" PRIx32 " traceid 0x%x",
+		configured, has.idr0, has.idr1, has.idr2, has.idr8, has.devarch, trace_id());
+	return text;
 }
 
 void TraceUnit::set_filter_control(std::uint64_t value)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TraceUnit: the trace unit of one processor, an ETE or an ETMv4. Decides what is traced (IHI0064, "ViewInst"; Arm ARM, D5, "Trace filtering") and
- * says it to the PacketStream; carries out what its registers are told. Listens to the flow of its vCPU; the levels of that are
- * exception levels, the only mode that is traced is A64.
+ * TraceUnit: the trace unit of one processor, an ETE or an ETMv4. Decides what is traced (IHI0064, "ViewInst"; Arm ARM, D5, "Trace
+ * filtering") and says it to the PacketStream; carries out what its registers are told. Listens to the flow of its vCPU; the levels of that
+ * are exception levels, the only mode that is traced is A64.
  *
  * What is traced is decided where a P0 element has led to, and stays so up to the next one; but straight code that comes into an address
  * range, or to where the trace starts, is traced from there on. A cycle is an instruction.
@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "../base/flow.h"
@@ -78,8 +79,8 @@ public:
 	/* TSB CSYNC: what was told is in memory. */
 	void synchronize_buffer() { flush(); }
 
-	/* TRCCONFIGR when it was last switched on. */
-	std::uint64_t configuration() const { return configured; }
+	/* What a decoder has to know, in one line (tools/etm_unit.h): registers by name, TRCCONFIGR as it was when last switched on. */
+	std::string description() const;
 	/* TRCTRACEIDR: whose the bytes are, where a sink has those of several. */
 	std::uint8_t trace_id() const { return static_cast<std::uint8_t>(registers[etm::reg::traceidr]); }
 	bool is_switched_on() const { return registers.enabled(); }

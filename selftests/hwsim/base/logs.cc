@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "logs.h"
 
-#include <cinttypes>
-
 #include "control.h"
 
 namespace hwsim
@@ -32,10 +30,10 @@ bool Logs::open(const std::string &name)
 	return wanted.raw.empty() || raw;
 }
 
-void Logs::write_number(const char *kind, std::uint64_t number) const
+void Logs::write_line(const char *kind, const std::string &line) const
 {
 	if (std::FILE *file = std::fopen(path(wanted.truth, kind).c_str(), "w")) {
-		std::fprintf(file, "%" PRIu64 "\n", number);
+		std::fprintf(file, "%s\n", line.c_str());
 		std::fclose(file);
 	}
 }

@@ -36,8 +36,8 @@ public:
 	/* Prefix, name of the log, kind of log, number of the vCPU. */
 	std::string path(const std::string &prefix, const char *kind) const;
 	bool has_truth() const { return !wanted.truth.empty(); }
-	/* One number, in a file of its own beside the truth. */
-	void write_number(const char *kind, std::uint64_t number) const;
+	/* One line, in a file of its own beside the truth. */
+	void write_line(const char *kind, const std::string &line) const;
 
 	void trace_bytes(std::span<const std::uint8_t> bytes)
 	{

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hwsim-etm-decode: a raw trace of an ETE, of a static program, instruction by instruction through OpenCSD: a second opinion beside perf.
+ * hwsim-etm-decode: a raw trace of an ETE or ETMv4, of a static program, instruction by instruction through OpenCSD: a second opinion
+ * beside perf.
  *
- *   hwsim-etm-decode [--code KCORE] CONFIGR RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
+ *   hwsim-etm-decode [--code KCORE] TRUTH-PREFIX.unit RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
  *
- * CONFIGR is what TRCCONFIGR was: a number, or the prefix of a file for each vCPU that has it (TRUTH-PREFIX.configr). KCORE is a copy of
- * the kernel's code, as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and
- * exceptions as hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to
- * be in it. Exit status 0: no errors.
+ * TRUTH-PREFIX.unit.0, .1, ... say what the trace units are, and how they were programmed (EtmUnit). KCORE is a copy of the kernel's code,
+ * as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and exceptions as
+ * hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to be in it.
+ * Exit status 0: no errors.
  */
 #include <cstdio>
 #include <iostream>
 
 #include "../base/basic_block_walk.h"
-#include "../base/number.h"
 #include "etm_walk.h"
 
 namespace
@@ -74,21 +74,7 @@ private:
 	std::size_t instructions = 0, branches = 0;
 };
 
-std::uint32_t configr_of(unsigned cpu, const std::string &said)
-{
-	std::string word = said;
-	if (!number(word)) {
-		std::ifstream file(said + "." + std::to_string(cpu));
-		word.clear();
-		file >> word;
-	}
-	const auto value = number(word);
-	if (!value)
-		throw std::runtime_error("no TRCCONFIGR of vCPU " + std::to_string(cpu) + " in " + said);
-	return static_cast<std::uint32_t>(*value);
-}
-
-int run(const std::string &configr, const std::string &prefix, const std::vector<std::string> &code,
+int run(const std::string &units, const std::string &prefix, const std::vector<std::string> &code,
 	const std::string &log)
 {
 	std::size_t errors = 0;
@@ -102,7 +88,7 @@ int run(const std::string &configr, const std::string &prefix, const std::vector
 		const auto executed = log.empty() ? std::vector<Step>{} : read_truth(log + "." + std::to_string(cpu));
 		BasicBlockWalk blocks(executed);
 		Decoder decoder(cpu, log.empty() ? nullptr : &blocks);
-		EtmWalk walk(decoder, configr_of(cpu, configr));
+		EtmWalk walk(decoder, EtmUnit::read(units + "." + std::to_string(cpu)));
 		for (const std::string &path : code)
 			walk.load(path);
 		walk.run({reinterpret_cast<const std::uint8_t *>(trace.data()), trace.size()});
@@ -123,8 +109,8 @@ int main(int argc, char **argv)
 		words.erase(words.begin(), words.begin() + 2);
 	}
 	if (words.size() != 3 && words.size() != 4) {
-		std::cerr << "usage: hwsim-etm-decode [--code KCORE] CONFIGR RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > "
-			     "branches\n";
+		std::cerr << "usage: hwsim-etm-decode [--code KCORE] TRUTH-PREFIX.unit RAW-PREFIX ELF "
+			     "[TRUTH-PREFIX.blocks] > branches\n";
 		return 2;
 	}
 	code.push_back(words[2]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * EtmWalk: a trace of an ETE, which is in no frames, through OpenCSD's decoder, over code that is given: the ranges of instructions and the
+ * EtmWalk: a trace of an ETE or ETMv4, which is in no frames, through OpenCSD's decoder, over code that is given: the ranges of instructions and the
  * exceptions that it finds, as steps from one address to another.
  */
 #ifndef HWSIM_TOOLS_ETM_WALK_H
@@ -23,6 +23,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "etm_unit.h"
+
 namespace hwsim
 {
 
@@ -43,16 +45,11 @@ protected:
 class EtmWalk
 {
 public:
-	EtmWalk(EtmListener &to, std::uint32_t configr) : listener(to)
+	EtmWalk(EtmListener &to, const EtmUnit &of) : listener(to), unit(of)
 	{
 		[[maybe_unused]] static const auto silent = ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
 		tree.reset(ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0));
-		/* The identification registers as arm64/etm_registers.h has them. */
-		const ocsd_ete_cfg config = {
-			0x2800'02a1, 0x4100'fff0, 0x1088, 0, 0x4770'5a13, configr, 0x10, ARCH_AA64, profile_CortexA};
-		std::uint8_t id = 0;
-		if (!tree || ocsd_dt_create_decoder(tree.get(), OCSD_BUILTIN_DCD_ETE, OCSD_CREATE_FLG_FULL_DECODER,
-				     &config, &id) != OCSD_OK)
+		if (!tree || make_decoder() != OCSD_OK)
 			throw std::runtime_error("OpenCSD makes no decoder");
 		ocsd_dt_set_gen_elem_outfn(tree.get(), hear, this);
 	}
@@ -85,12 +82,13 @@ public:
 	}
 	/*
 	 * All of a trace. Behind what is bad it goes on where the trace synchronizes next. A buffer that is full may cut a packet, which
-	 * must not take what synchronizes for its end: as the kernel's driver does between two buffers, it is given Ignore packets instead.
+	 * must not take what synchronizes for its end: as the kernel's driver does between two buffers, it is given Ignore packets instead;
+	 * an ETMv4.2 has none, but events, in which nobody here is interested.
 	 */
 	void run(std::span<const std::uint8_t> trace)
 	{
-		/* IHI0064, "Ignore packet"; more than the payload of any other. */
-		static const std::vector<std::uint8_t> ignored(16, 0x70);
+		/* IHI0064, "Ignore packet", "Event packet"; more than the payload of any other. */
+		const std::vector<std::uint8_t> ignored(16, unit.is_ete() ? 0x70 : 0x71);
 		for (std::size_t at = 0; at < trace.size();) {
 			const std::size_t next = next_sync(trace, at + 1);
 			if (feed(trace.subspan(at, next - at), at))
@@ -102,6 +100,20 @@ public:
 	}
 
 private:
+	/* Where there are no frames any trace ID is as good. */
+	ocsd_err_t make_decoder()
+	{
+		constexpr std::uint8_t any_id = 0x10;
+		const ocsd_ete_cfg ete = {unit.idr0, unit.idr1, unit.idr2, unit.idr8, unit.devarch, unit.configr,
+			any_id, ARCH_AA64, profile_CortexA};
+		const ocsd_etmv4_cfg etmv4 = {unit.idr0, unit.idr1, unit.idr2, unit.idr8, 0, 0, 0, 0, 0, unit.configr,
+			any_id, ARCH_AA64, profile_CortexA};
+		const void *config = unit.is_ete() ? static_cast<const void *>(&ete) : &etmv4;
+		std::uint8_t id = 0;
+		return ocsd_dt_create_decoder(tree.get(),
+			unit.is_ete() ? OCSD_BUILTIN_DCD_ETE : OCSD_BUILTIN_DCD_ETMV4I, OCSD_CREATE_FLG_FULL_DECODER,
+			config, &id);
+	}
 	/* IHI0064, "Alignment Synchronization packet" */
 	static std::size_t next_sync(std::span<const std::uint8_t> trace, std::size_t from)
 	{
@@ -207,6 +219,7 @@ private:
 	};
 
 	EtmListener &listener;
+	const EtmUnit unit;
 	std::unique_ptr<std::remove_pointer_t<dcd_tree_handle_t>, Destroy> tree;
 	std::deque<std::vector<char>> code;
 	std::set<std::uint64_t> loaded;

@@ -202,7 +202,7 @@ void Arm64Vcpu::finish()
 	logs.flush();
 	/* A decoder has to know it; perf has it from the driver. */
 	if (logs.has_truth())
-		logs.write_number(".configr", unit.configuration());
+		logs.write_line(".unit", unit.description());
 }
 
 std::string Arm64Vcpu::statistics() const

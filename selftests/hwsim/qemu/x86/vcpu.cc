@@ -385,7 +385,7 @@ void X86Vcpu::finish()
 	if (!logs.has_truth() || !hardware.pmu)
 		return;
 	const std::uint64_t so_far = traced.until(counter.user().instructions);
-	logs.write_number(".counted", so_far - traced_before);
+	logs.write_line(".counted", std::to_string(so_far - traced_before));
 	traced_before = so_far;
 }
 
