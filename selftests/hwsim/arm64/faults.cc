@@ -13,6 +13,10 @@ constexpr FaultName<Faults> all[] = {
 	{"external-abort", &Faults::external_abort},
 	{"lost-interrupt", &Faults::lost_interrupt},
 	{"never-idle", &Faults::never_idle},
+	{"flush-never-ends", &Faults::flush_never_ends},
+	{"never-ready", &Faults::never_ready},
+	{"memory-error", &Faults::memory_error},
+	{"claimed", &Faults::claimed},
 };
 
 } // namespace
@@ -24,7 +28,8 @@ bool Faults::set(std::string_view text)
 
 std::string_view Faults::names()
 {
-	return "overflow:BYTES external-abort:BYTES lost-interrupt:N never-idle:1";
+	return "overflow:BYTES external-abort:BYTES lost-interrupt:N never-idle:1 flush-never-ends:1 "
+	       "never-ready:1 memory-error:BYTES claimed:1";
 }
 
 } // namespace hwsim::arm64

@@ -12,10 +12,14 @@ namespace hwsim::arm64
 {
 
 struct Faults {
-	std::uint64_t overflow = 0;       /* every so many bytes of trace the trace unit's FIFO overflows */
-	std::uint64_t external_abort = 0; /* every so many bytes a write to the trace buffer is aborted */
-	std::uint64_t lost_interrupt = 0; /* every so many maintenance interrupts one is not delivered */
-	std::uint64_t never_idle = 0;     /* TRCSTATR.IDLE is never set */
+	std::uint64_t overflow = 0;         /* every so many bytes of trace the trace unit's FIFO overflows */
+	std::uint64_t external_abort = 0;   /* every so many bytes a write to the trace buffer is aborted */
+	std::uint64_t lost_interrupt = 0;   /* every so many maintenance interrupts one is not delivered */
+	std::uint64_t never_idle = 0;       /* TRCSTATR.IDLE is never set */
+	std::uint64_t flush_never_ends = 0; /* FFCR.FlushMan of a TMC is never cleared */
+	std::uint64_t never_ready = 0;      /* STS.TMCReady is never set again */
+	std::uint64_t memory_error = 0;     /* every so many bytes a write of an ETR fails */
+	std::uint64_t claimed = 0;          /* a debugger from outside has trace units, funnels, TMCs */
 
 	/* "name:number"; false if there is no such fault or number. */
 	bool set(std::string_view text);

@@ -34,6 +34,8 @@ struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_scoreboard;
 struct qemu_plugin_register;
+struct qemu_plugin_hwaddr;
+using qemu_plugin_meminfo_t = std::uint32_t;
 
 struct qemu_info_t {
 	const char *target_name;
@@ -57,9 +59,23 @@ struct qemu_plugin_reg_descriptor {
 	bool is_readonly;
 };
 
+struct qemu_plugin_mem_value {
+	int type;
+	union {
+		std::uint8_t u8;
+		std::uint16_t u16;
+		std::uint32_t u32;
+		std::uint64_t u64;
+		struct {
+			std::uint64_t low, high;
+		} u128;
+	} data;
+};
+
 /* What a callback may do to registers; without PC it must not jump. */
 enum qemu_plugin_cb_flags : int { CB_NO_REGS, CB_R_REGS, CB_RW_REGS, CB_RW_REGS_PC };
 enum qemu_plugin_cond : int { COND_NEVER, COND_ALWAYS, COND_EQ, COND_NE, COND_LT, COND_LE, COND_GT, COND_GE };
+enum qemu_plugin_mem_rw : int { MEM_R = 1, MEM_W, MEM_RW };
 enum qemu_plugin_op : int { INLINE_ADD, INLINE_STORE };
 enum qemu_plugin_discon_type : int { DISCON_INTERRUPT = 1, DISCON_EXCEPTION = 2, DISCON_HOSTCALL = 4, DISCON_ALL = 7 };
 
@@ -68,6 +84,7 @@ using qemu_vcpu_cb = void (*)(unsigned vcpu, void *data);
 using qemu_tb_trans_cb = void (*)(qemu_plugin_tb *block, void *data);
 using qemu_discon_cb = void (*)(
 	unsigned vcpu, qemu_plugin_discon_type type, std::uint64_t from, std::uint64_t to, void *data);
+using qemu_access_cb = void (*)(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *data);
 using qemu_plain_cb = void (*)(void *data);
 
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_vcpu_cb cb, void *data);
@@ -97,6 +114,15 @@ std::uint64_t qemu_plugin_tb_vaddr(const qemu_plugin_tb *block);
 qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *block, std::size_t index);
 std::size_t qemu_plugin_insn_data(const qemu_plugin_insn *insn, void *to, std::size_t size);
 std::size_t qemu_plugin_insn_size(const qemu_plugin_insn *insn);
+
+/* Accesses to memory of an instruction, each behind it; what is asked about one is answered in its callback only. */
+void qemu_plugin_register_vcpu_mem_cb(
+	qemu_plugin_insn *insn, qemu_access_cb cb, qemu_plugin_cb_flags flags, qemu_plugin_mem_rw rw, void *data);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
+unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
+qemu_plugin_mem_value qemu_plugin_mem_get_value(qemu_plugin_meminfo_t info);
+qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, std::uint64_t address);
+std::uint64_t qemu_plugin_hwaddr_phys_addr(const qemu_plugin_hwaddr *where);
 
 /* Registers and memory of the vCPU whose callback is running */
 GArray *qemu_plugin_get_registers(void);

@@ -39,14 +39,16 @@ public:
 	/* An option of the architecture; false if it is none. Refuses values that it does not know. */
 	virtual bool option(std::string_view name, std::string_view value) = 0;
 	virtual std::string_view option_names() const = 0;
-	/* There are no more options. */
-	virtual void begin() = 0;
+	/* There are no more options. So many vCPUs there may be. */
+	virtual void begin(unsigned cpus) = 0;
 	virtual std::unique_ptr<Vcpu> make_vcpu(unsigned index) = 0;
 	/* Called with each block that QEMU translates. */
 	virtual qemu_tb_trans_cb translator() const = 0;
 	virtual Control &control() = 0;
 	/* Of the clock by which consider_less() is told the time. */
 	virtual std::uint64_t ticks_per_ns() const = 0;
+	/* A line about what is no vCPU's, or nothing. */
+	virtual std::string statistics() const { return ""; }
 
 	qemu_plugin_id_t id = 0;
 	qemu_plugin_scoreboard *score = nullptr; /* of InlineWords */

@@ -89,6 +89,7 @@ void on_exit(void *)
 		vcpu->finish();
 		say(vcpu->statistics());
 	}
+	say(machine->statistics());
 }
 
 /* "fault=" and "lenient=" are commands. */
@@ -169,7 +170,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		option(argv[i]);
 	if (machine->logs.blocks && machine->logs.truth.empty())
 		refuse("blocks=on goes with truth=");
-	machine->begin();
+	machine->begin(static_cast<unsigned>(info->system.max_vcpus));
 	machine->score = qemu_plugin_scoreboard_new(sizeof(hwsim::InlineWords));
 	machine->vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));
 	register_callbacks();

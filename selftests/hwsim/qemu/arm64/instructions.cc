@@ -65,6 +65,10 @@ void Arm64Vcpu::system_access(const Site &site)
 	const auto offset = arm64::trace_register_offset(access.reg);
 	if (site.block->level == program_level)
 		return;
+	if (!has(access.reg)) {
+		counted.refused++;
+		return;
+	}
 	if (offset && (registers[Reg::cpacr_el1] & trap_trace)) {
 		counted.refused++;
 		return;
@@ -80,15 +84,12 @@ void Arm64Vcpu::system_access(const Site &site)
 		const std::uint64_t value = registers.operand(access.operand);
 		if (offset && unit.switches_on(*offset, value))
 			require(flow_instrumentation, site);
-		const bool was = unit.enabled(), at_target = unit.at_target();
+		const Before was = look();
 		if (!write_register(access.reg, value)) {
 			counted.refused++;
 			return;
 		}
-		if (was && !unit.enabled() && at_target)
-			logs.truth.open_end();
-		watch(site.block->level);
-		review_needs();
+		follow_write(was, site.block->level);
 		/* It is QEMU's, too. */
 		if (access.reg == arm64::sysreg::oslar_el1)
 			return;
@@ -97,11 +98,34 @@ void Arm64Vcpu::system_access(const Site &site)
 	skip(site);
 }
 
+/* Of the registers that an instruction may be about, those that its topology gives this processor. */
+bool Arm64Vcpu::has(std::uint16_t reg) const
+{
+	using namespace arm64;
+	if (trace_register_offset(reg))
+		return parts.has_system_registers();
+	if (reg == sysreg::trfcr_el1)
+		return parts.ete;
+	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1)
+		return parts.trbe;
+	return true;
+}
+
+void Arm64Vcpu::follow_write(const Before &was, std::uint8_t level)
+{
+	if (was.enabled && !unit.enabled() && was.at_target)
+		logs.truth.open_end();
+	port.set_id(unit.trace_id());
+	watch(level);
+	review_needs();
+}
+
 std::optional<std::uint64_t> Arm64Vcpu::read_register(std::uint16_t reg)
 {
 	using namespace arm64;
 	if (reg == sysreg::id_aa64dfr0_el1)
-		return registers[Reg::id_aa64dfr0_el1] | trace_ver | trace_filt | trace_buffer;
+		return registers[Reg::id_aa64dfr0_el1] | (parts.has_system_registers() ? trace_ver : 0) |
+		       (parts.ete ? trace_filt : 0) | (parts.trbe ? trace_buffer : 0);
 	if (reg == sysreg::trfcr_el1)
 		return unit.filter_control();
 	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1)
@@ -129,6 +153,51 @@ bool Arm64Vcpu::write_register(std::uint16_t reg, std::uint64_t value)
 		return true;
 	}
 	return unit.write(*trace_register_offset(reg), value);
+}
+
+// --- registers in memory --------------------------------------------------------------------
+
+void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
+{
+	RegisterWindow &window = whole.registers();
+	if (!window.contains(physical))
+		return;
+	if (version != control.version())
+		take_over();
+	counted.accesses++;
+	if (!qemu_plugin_mem_is_store(info)) {
+		window.load(physical, memory);
+		return;
+	}
+	const unsigned bytes = 1u << qemu_plugin_mem_size_shift(info);
+	const auto value = qemu_plugin_mem_get_value(info).data;
+	const std::uint64_t stored = bytes == 8   ? value.u64
+				     : bytes == 4 ? value.u32
+				     : bytes == 2 ? value.u16
+						  : value.u8;
+	if (page && window.page_of(physical) == *parts.etm->page) {
+		store_to_page(physical, stored, bytes);
+		return;
+	}
+	if (window.flushes(physical, stored))
+		unit.synchronize_buffer();
+	window.store(physical, stored, bytes, memory);
+}
+
+/* What it switches on is traced from the first block on that is translated for it. */
+void Arm64Vcpu::store_to_page(std::uint64_t physical, std::uint64_t value, unsigned bytes)
+{
+	const Before was = look();
+	const bool known =
+		RegisterWindow::by_words(physical, value, bytes, [&](std::uint32_t offset, std::uint32_t word) {
+			const bool taken = page->write(offset, word);
+			memory.store(physical - physical % arm64::Component::page + offset, page->read(offset));
+			return taken;
+		});
+	if (!known)
+		whole.registers().count_refused();
+	whole.registers().update(*parts.etm->page, *page, memory);
+	follow_write(was, kernel_level);
 }
 
 } // namespace hwsim::qemu

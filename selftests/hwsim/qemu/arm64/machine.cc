@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "machine.h"
 
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 
+#include "../../base/number.h"
 #include "../options.h"
 #include "../translator.h"
 #include "../virtual_clock.h"
@@ -32,7 +37,25 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	}
 	static bool is_amended(const Instruction &) { return false; }
 	static std::uint64_t address_mask(const Place &) { return ~std::uint64_t{0}; }
-	static void look_at(qemu_plugin_tb *) {}
+	/* Registers in memory: whoever of the kernel may store there is watched. */
+	static void look_at(qemu_plugin_tb *tb)
+	{
+		auto &vcpu = static_cast<Arm64Vcpu &>(*this_vcpu);
+		if (!vcpu.has_begun())
+			vcpu.begin();
+		const auto &its = static_cast<const Arm64Machine &>(*machine);
+		if (!its.may_be_driver(qemu_plugin_tb_vaddr(tb)))
+			return;
+		for (std::size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++)
+			qemu_plugin_register_vcpu_mem_cb(
+				qemu_plugin_tb_get_insn(tb, i), on_access, CB_NO_REGS, MEM_RW, nullptr);
+	}
+	static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *)
+	{
+		const qemu_plugin_hwaddr *where = qemu_plugin_get_hwaddr(info, address);
+		if (where)
+			processor(vcpu).access(info, qemu_plugin_hwaddr_phys_addr(where));
+	}
 	static void amend(Arm64Vcpu &) {}
 };
 
@@ -40,19 +63,78 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 
 bool Arm64Machine::option(std::string_view name, std::string_view value)
 {
-	bool *const part = name == "ete" ? &ete : name == "trbe" ? &trbe : nullptr;
-	if (part)
-		*part = on_or_off(name, value);
-	return part;
+	if (name == "profile") {
+		profile = value;
+	} else if (name == "registers") {
+		const auto at = number(value);
+		if (!at || *at % arm64::Component::page)
+			refuse("registers= is the address of a page, not " + std::string(value));
+		registers_at = *at;
+	} else if (name == "everywhere") {
+		everywhere = on_or_off(name, value);
+	} else {
+		return false;
+	}
+	return true;
 }
 
-void Arm64Machine::begin()
+void Arm64Machine::begin(unsigned cpus)
 {
-	if (!ete || !trbe)
-		refuse("ete=on goes with trbe=on: there is no other sink, and no other trace unit");
 	if (!VirtualClock::find())
 		refuse("this QEMU does not export qemu_clock_get_ns(), which timestamps take; build it with "
 		       "--enable-modules");
+	std::ifstream file(profile);
+	if (!file)
+		refuse(profile.empty()
+				? "profile=FILE says which CoreSight components there are (hwsim/arm64/topologies)"
+				: "profile=" + profile + " cannot be read");
+	const std::string text{std::istreambuf_iterator<char>(file), {}};
+	try {
+		shared.emplace(arm64::Topology::read(text, cpus), memory);
+	} catch (const std::exception &error) {
+		refuse(profile + ": " + error.what());
+	}
+	window.emplace(*shared, registers_at);
+	if (!window->empty() && !registers_at)
+		refuse("registers=ADDRESS says where in memory the registers of " + profile + " are");
+}
+
+/*
+ * Modules have the first two gigabytes of what the kernel maps, in front of the kernel, if that is where it was linked: which depends on the bits
+ * of an address (arch/arm64/include/asm/memory.h, MODULES_VADDR). What is built in, and a kernel that is randomized, takes everywhere=on, which
+ * costs.
+ */
+bool Arm64Machine::may_be_driver(std::uint64_t address) const
+{
+	constexpr std::uint64_t kernel_half = std::uint64_t{1} << 63, modules = std::uint64_t{1} << 31;
+	constexpr unsigned address_bits[] = {48, 47, 42, 39}; /* of pages of 4 or 64, 16, 64, 4 KiB */
+	if (window->empty() || !(address & kernel_half))
+		return false;
+	return everywhere || std::ranges::any_of(address_bits, [address](unsigned bits) {
+		return address + (std::uint64_t{1} << (bits - 1)) < modules;
+	});
+}
+
+void Arm64Machine::take_over(const arm64::Faults &faults)
+{
+	const std::lock_guard guard(shared->lock);
+	shared->set_faults(faults);
+	shared->for_each(
+		[this](unsigned page, arm64::Component &component) { window->update(page, component, memory); });
+}
+
+std::string Arm64Machine::statistics() const
+{
+	if (window->empty())
+		return "";
+	const arm64::Tmc::Counts sinks = shared->tmc_statistics();
+	char text[256];
+	std::snprintf(text, sizeof text,
+		"hwsim: sinks: starts %" PRIu64 " captured %" PRIu64 " discarded %" PRIu64 " full %" PRIu64
+		" flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " \n",
+		sinks.starts, sinks.bytes, sinks.discarded, sinks.wraps, sinks.flushes, sinks.errors,
+		window->refused_stores());
+	return text;
 }
 
 std::unique_ptr<Vcpu> Arm64Machine::make_vcpu(unsigned index)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arm64Machine: what arm64 vCPUs share: the parts that are switched on, and the commands that they take. */
+/* Arm64Machine: what arm64 vCPUs share: the topology of their trace hardware, what of it is not of one processor, and the commands that they take. */
 #ifndef HWSIM_QEMU_ARM64_MACHINE_H
 #define HWSIM_QEMU_ARM64_MACHINE_H
 
+#include <optional>
+
 #include "../../arm64/control.h"
-#include "../../arm64/etm_registers.h"
+#include "../../arm64/coresight.h"
 #include "../machine.h"
+#include "register_window.h"
 
 namespace hwsim::qemu
 {
@@ -14,19 +17,30 @@ class Arm64Machine final : public Machine
 {
 public:
 	bool option(std::string_view name, std::string_view value) override;
-	std::string_view option_names() const override { return "ete trbe"; }
-	void begin() override;
+	std::string_view option_names() const override { return "profile registers everywhere"; }
+	void begin(unsigned cpus) override;
 	std::unique_ptr<Vcpu> make_vcpu(unsigned index) override;
 	qemu_tb_trans_cb translator() const override;
 	arm64::Control &control() override { return commands; }
 	std::uint64_t ticks_per_ns() const override { return 1; }
+	std::string statistics() const override;
 
-	/* What the processors have. */
-	bool ete = true, trbe = true;
-	arm64::etm::Features features;
+	/* From begin() on. */
+	arm64::Coresight &coresight() { return *shared; }
+	RegisterWindow &registers() { return *window; }
+	/* May code at this address of the kernel be a driver's, which stores to registers in memory? */
+	bool may_be_driver(std::uint64_t address) const;
+	/* A command about faults of what is shared. */
+	void take_over(const arm64::Faults &faults);
 
 private:
 	arm64::Control commands;
+	std::string profile; /* a file */
+	std::uint64_t registers_at = 0;
+	bool everywhere = false;
+	CpuMemory memory; /* of what is shared, under its lock */
+	std::optional<arm64::Coresight> shared;
+	std::optional<RegisterWindow> window;
 };
 
 Machine *arm64_machine();

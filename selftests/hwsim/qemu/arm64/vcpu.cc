@@ -12,6 +12,8 @@ namespace hwsim::qemu
 namespace
 {
 
+using Kind = arm64::Topology::Kind;
+
 /* PSTATE as SPSR has it: the exception level, and AArch32. */
 constexpr unsigned level_shift = 2;
 constexpr std::uint64_t level_mask = 3, aarch32 = 1 << 4;
@@ -31,9 +33,16 @@ Place place_of(std::uint64_t pc, std::uint64_t pstate)
 } // namespace
 
 Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
-	: TracedVcpu(number, with), control(with.control()),
-	  unit(with.features, virtual_counter, trbe, *this, settings.faults)
+	: TracedVcpu(number, with), whole(with), control(with.control()),
+	  parts{with.coresight().topology.of_cpu(Kind::ete, number),
+		  with.coresight().topology.of_cpu(Kind::trbe, number),
+		  with.coresight().topology.of_cpu(Kind::etm, number)},
+	  port(with.coresight(), with.coresight().input_of(number)),
+	  unit(parts.etm ? arm64::etm::etmv4 : arm64::etm::Features{}, virtual_counter,
+		  parts.etm ? static_cast<arm64::TraceSink &>(port) : trbe, *this, settings.faults)
 {
+	if (parts.has_page())
+		page.emplace(unit);
 }
 
 const char *Arm64Vcpu::init()
@@ -51,6 +60,15 @@ const char *Arm64Vcpu::init()
 	return nullptr;
 }
 
+/* The first block: from here on there is memory. */
+void Arm64Vcpu::begin()
+{
+	begun = true;
+	whole.registers().show_all(memory);
+	if (page)
+		whole.registers().update(*parts.etm->page, *page, memory);
+}
+
 /* Somebody has given a command. */
 void Arm64Vcpu::take_over()
 {
@@ -63,6 +81,7 @@ void Arm64Vcpu::take_over()
 		logs.open(settings.log);
 	trbe.set_faults(settings.faults);
 	unit.set_faults(settings.faults);
+	whole.take_over(settings.faults);
 }
 
 // --- where it is ----------------------------------------------------------------------------

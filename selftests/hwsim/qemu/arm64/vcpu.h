@@ -45,6 +45,11 @@ public:
 
 	/* Before an instruction. Those that were carried out do not return but go on behind it. "caller": the return address of the callback. */
 	void before(const Site &site, std::uintptr_t caller);
+	/* Its first block is being translated. */
+	void begin();
+	bool has_begun() const { return begun; }
+	/* Behind an access of the kernel to memory, which may be one to registers. */
+	void access(qemu_plugin_meminfo_t info, std::uint64_t physical);
 
 	void finish() override;
 	std::string statistics() const override;
@@ -82,8 +87,16 @@ private:
 
 	/* Instructions */
 	void system_access(const Site &site);
+	bool has(std::uint16_t reg) const;
 	std::optional<std::uint64_t> read_register(std::uint16_t reg);
 	bool write_register(std::uint16_t reg, std::uint64_t value);
+	void store_to_page(std::uint64_t physical, std::uint64_t value, unsigned bytes);
+	/* In front of a write by which the trace unit may go on or off, and behind it. */
+	struct Before {
+		bool enabled, at_target;
+	};
+	Before look() const { return {unit.enabled(), unit.at_target()}; }
+	void follow_write(const Before &was, std::uint8_t level);
 	bool carry_out();
 	void command(const Site &site);
 
@@ -91,6 +104,7 @@ private:
 	void take_over();
 	void review_needs() { set_needs(unit.is_switched_on() ? flow_instrumentation : no_instrumentation); }
 
+	Arm64Machine &whole;
 	arm64::Control &control;
 	/* What the machine's control said last. */
 	unsigned version = control.version();
@@ -102,8 +116,17 @@ private:
 		std::uint64_t period_ns = 1;
 		std::uint64_t counter() override;
 	} virtual_counter;
+	/* What it has of the topology. */
+	struct Parts {
+		const arm64::Topology::Node *ete, *trbe, *etm;
+		bool has_system_registers() const { return ete || (etm && !etm->memory); }
+		bool has_page() const { return etm && etm->memory; }
+	} parts;
+	arm64::AtbPort port;
 	arm64::TraceUnit unit;
+	std::optional<arm64::EtmPage> page;
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
+	bool begun = false;
 	std::uint64_t interrupted_at = 0; /* where the exception returns to that is being told */
 
 	struct {

@@ -68,7 +68,7 @@ bool X86Machine::option(std::string_view name, std::string_view value)
 	return part;
 }
 
-void X86Machine::begin()
+void X86Machine::begin(unsigned)
 {
 	cores.even.pt.lip = cores.odd.pt.lip = lip;
 	clock.emplace(cores.even.tsc_ticks_per_ns);

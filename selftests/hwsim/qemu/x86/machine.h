@@ -18,7 +18,7 @@ class X86Machine final : public Machine
 public:
 	bool option(std::string_view name, std::string_view value) override;
 	std::string_view option_names() const override { return "profile lip pt bts pmu"; }
-	void begin() override;
+	void begin(unsigned cpus) override;
 	std::unique_ptr<Vcpu> make_vcpu(unsigned index) override;
 	qemu_tb_trans_cb translator() const override;
 	x86::Control &control() override { return commands; }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * EtmPage: the registers of a trace unit in memory (IHI0064, chapter 7): those that system registers reach, too, and those that only a page has.
+ * Its vCPU's, as the trace unit is.
+ */
+#ifndef HWSIM_ARM64_ETM_PAGE_H
+#define HWSIM_ARM64_ETM_PAGE_H
+
+#include "component.h"
+#include "trace_unit.h"
+
+namespace hwsim::arm64
+{
+
+class EtmPage final : public Component
+{
+public:
+	explicit EtmPage(TraceUnit &with);
+
+	/* Would such a write switch the trace unit on? */
+	bool switches_on(std::uint32_t offset, std::uint32_t value) const
+	{
+		return !shows(management::lsr, management::locked) && TraceUnit::switches_on(offset, value);
+	}
+
+private:
+	static constexpr std::uint32_t pdcr = 0x310, pdsr = 0x314;
+
+	bool put(std::uint32_t offset, std::uint32_t value) override;
+	bool claim(std::uint32_t offset, std::uint32_t value) override;
+	void show_unit();
+
+	TraceUnit &unit;
+};
+
+} // namespace hwsim::arm64
+
+#endif

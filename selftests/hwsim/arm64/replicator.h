@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Replicator: one input into two outputs, each of which leaves out trace IDs by sixteens (CoreSight SoC-400 TRM, DDI0480, "ATB replicator").
+ * Both have to take what goes to both.
+ */
+#ifndef HWSIM_ARM64_REPLICATOR_H
+#define HWSIM_ARM64_REPLICATOR_H
+
+#include <algorithm>
+#include <array>
+
+#include "atb.h"
+#include "component.h"
+
+namespace hwsim::arm64
+{
+
+class Replicator final : public Component, public AtbReceiver, public AtbSender
+{
+public:
+	static constexpr unsigned outputs = 2;
+
+	Replicator() : Component({0x000b'b909, 0x22, 0, outputs, 0}) {}
+	void connect(unsigned output, AtbReceiver &to) { next.at(output) = &to; }
+	void connect_from(AtbSender &from) { above = &from; }
+
+	std::size_t receive(std::uint8_t id, std::span<const std::uint8_t> bytes) override
+	{
+		std::size_t taken = bytes.size();
+		for (unsigned n = 0; n < outputs; n++)
+			if (leads(n, id))
+				taken = std::min(taken, next[n]->receive(id, bytes.first(taken)));
+		return taken;
+	}
+	void trigger(std::uint8_t id) override
+	{
+		for (unsigned n = 0; n < outputs; n++)
+			if (leads(n, id))
+				next[n]->trigger(id);
+	}
+	void drain() override
+	{
+		if (above)
+			above->drain();
+	}
+
+private:
+	bool leads(unsigned output, std::uint8_t id) const { return next[output] && !shows(4 * output, 1u << id / 16); }
+	bool put(std::uint32_t offset, std::uint32_t value) override
+	{
+		if (offset >= 4 * outputs)
+			return false;
+		show(offset, value & 0xff);
+		return true;
+	}
+
+	std::array<AtbReceiver *, outputs> next{};
+	AtbSender *above = nullptr;
+};
+
+} // namespace hwsim::arm64
+
+#endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* TMCs: where frames go, what stops them, and what their registers say then (DDI0461); what an ETR finds its memory by, a CATU's tables included. */
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include "../arm64/tmc.h"
+#include "../tools/deframer.h"
+#include "memory_fake.h"
+
+using namespace hwsim::arm64;
+using namespace hwsim::arm64::tmc;
+
+namespace
+{
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint8_t id = 0x10;
+/* What the kernel's driver programs (drivers/hwtracing/coresight/coresight-tmc-etr.c): EnFt, EnTI, FOnFlIn, FOnTrigEvt, TrigOnTrigIn. */
+constexpr std::uint32_t formats = 0x133;
+
+/* The bytes of a source, back out of frames: by OpenCSD, which shares nothing with the formatter. */
+std::vector<std::uint8_t> of_source(std::span<const std::uint8_t> frames, std::uint8_t which)
+{
+	hwsim::Deframer reader;
+	reader.process(frames);
+	return reader.of(which);
+}
+
+struct Machine {
+	explicit Machine(Config config = {}, bool with_catu = false)
+		: memory(256 * page), catu(memory), unit(config, memory, with_catu ? &catu : nullptr)
+	{
+		CHECK(unit.write(management::lar, management::unlock));
+		CHECK(catu.write(management::lar, management::unlock));
+	}
+	void set(std::uint32_t offset, std::uint32_t value) { CHECK(unit.write(offset, value)); }
+	/* A buffer of so many bytes in memory. */
+	void start(std::uint64_t at, std::uint64_t size)
+	{
+		set(reg::rsz, static_cast<std::uint32_t>(size / 4));
+		set(reg::dbalo, static_cast<std::uint32_t>(at));
+		set(reg::dbahi, static_cast<std::uint32_t>(at >> 32));
+		set(reg::ffcr, formats);
+		set(reg::ctl, capture);
+	}
+	void stop_by_flush()
+	{
+		set(reg::ffcr, formats | stop_on_flush), set(reg::ffcr, formats | stop_on_flush | tmc::flush);
+	}
+	/* Another so many bytes of a source, which are all different from their neighbours. */
+	void trace(std::size_t size, std::uint8_t of = id)
+	{
+		std::vector<std::uint8_t> bytes;
+		for (std::size_t i = 0; i < size; i++)
+			bytes.push_back(
+				static_cast<std::uint8_t>(sent[of].size() * 7 + i * 7 + (sent[of].size() + i) / 256));
+		CHECK(unit.receive(of, bytes) == size);
+		sent[of].insert(sent[of].end(), bytes.begin(), bytes.end());
+	}
+	std::uint64_t rwp() const { return unit.read(reg::rwp) | std::uint64_t{unit.read(reg::rwphi)} << 32; }
+	std::uint64_t rrp() const { return unit.read(reg::rrp) | std::uint64_t{unit.read(reg::rrphi)} << 32; }
+	bool has(std::uint32_t bit) const { return unit.read(reg::sts) & bit; }
+	std::span<const std::uint8_t> bytes(std::uint64_t at, std::uint64_t size) const
+	{
+		return std::span(memory.bytes).subspan(at, size);
+	}
+	/* All words of a RAM that there are. */
+	std::vector<std::uint8_t> read_ram()
+	{
+		std::vector<std::uint8_t> all;
+		for (std::uint32_t word = unit.read(reg::rrd); all.size() < (1 << 20); word = unit.read(reg::rrd)) {
+			const std::uint32_t at = unit.read(reg::rrp);
+			unit.was_read(reg::rrd);
+			if (at == unit.read(reg::rrp))
+				break;
+			for (unsigned n = 0; n < 4; n++)
+				all.push_back(static_cast<std::uint8_t>(word >> 8 * n));
+		}
+		return all;
+	}
+
+	FakeMemory memory;
+	Catu catu;
+	Tmc unit;
+	std::map<std::uint8_t, std::vector<std::uint8_t>> sent;
+};
+
+} // namespace
+
+TEST_CASE("An ETR writes frames to the memory, and all of them once it was flushed", "[tmc]")
+{
+	Machine m;
+	CHECK(m.has(ready));
+	m.start(8 * page, 4 * page);
+	CHECK_FALSE(m.has(ready));
+	m.trace(1000, 0x10);
+	m.trace(3000, 0x12);
+	m.trace(1, 0x10);
+	m.stop_by_flush();
+	CHECK_FALSE(m.unit.read(reg::ffcr) & tmc::flush);
+	CHECK((m.has(ready) && !m.has(full) && (m.unit.read(reg::ffsr) & stopped)));
+	CHECK(m.rrp() == 8 * page);
+	REQUIRE(m.rwp() > 8 * page + 4000);
+	CHECK(m.rwp() % 16 == 0);
+	const auto frames = m.bytes(8 * page, m.rwp() - 8 * page);
+	CHECK(of_source(frames, 0x10) == m.sent[0x10]);
+	CHECK(of_source(frames, 0x12) == m.sent[0x12]);
+}
+
+TEST_CASE("What comes while it is stopped or disabled is discarded, and counted", "[tmc]")
+{
+	Machine m;
+	m.trace(100);
+	CHECK(m.unit.statistics().discarded == 100);
+	m.start(0, page);
+	m.trace(20);
+	m.stop_by_flush();
+	const std::uint64_t end = m.rwp();
+	m.trace(700);
+	CHECK(m.unit.statistics().discarded == 800);
+	CHECK(m.rwp() == end);
+	m.set(reg::ctl, 0);
+	CHECK(m.rwp() == end);
+}
+
+TEST_CASE("Who disables it without a flush loses what was not written", "[tmc]")
+{
+	Machine m;
+	m.start(0, page);
+	m.trace(300);
+	m.set(reg::ctl, 0);
+	CHECK(m.has(ready));
+	CHECK(m.unit.statistics().bytes == 0);
+	CHECK(m.unit.statistics().discarded >= 300 / 16 * 16);
+	CHECK(std::ranges::all_of(m.bytes(0, page), [](std::uint8_t byte) { return byte == 0; }));
+}
+
+TEST_CASE("A full ETR goes on at its beginning, and says where the oldest is", "[tmc]")
+{
+	Machine m;
+	m.start(page, 2 * page);
+	m.trace(3 * page);
+	m.stop_by_flush();
+	CHECK(m.has(full));
+	REQUIRE(m.rrp() == m.rwp());
+	REQUIRE((m.rwp() > page && m.rwp() < 3 * page));
+	const auto newer = m.bytes(page, m.rwp() - page), older = m.bytes(m.rwp(), 3 * page - m.rwp());
+	std::vector<std::uint8_t> frames(older.begin(), older.end());
+	frames.insert(frames.end(), newer.begin(), newer.end());
+	const auto found = of_source(frames, id);
+	REQUIRE(found.size() > page);
+	CHECK(std::ranges::equal(found, std::span(m.sent[id]).last(found.size())));
+}
+
+TEST_CASE("While it captures only CTL and FFCR are taken, and nothing while it is locked", "[tmc]")
+{
+	Machine m;
+	m.start(0, page);
+	for (const std::uint32_t offset : {reg::rsz, reg::dbalo, reg::mode, reg::trg, reg::pscr, reg::axictl}) {
+		const std::uint32_t before = m.unit.read(offset);
+		m.set(offset, ~before & 0x10000);
+		CHECK(m.unit.read(offset) == before);
+	}
+	CHECK_FALSE(m.unit.write(reg::rrd, 1));
+	CHECK_FALSE(m.unit.write(0x02c, 1)); /* LBUFLEVEL */
+	m.set(management::lar, 0);
+	m.set(reg::ctl, 0);
+	CHECK(m.unit.read(reg::ctl) == capture);
+	m.set(management::lar, management::unlock);
+	m.set(reg::ctl, 0);
+	CHECK(m.unit.read(reg::ctl) == 0);
+}
+
+TEST_CASE("Scattered pages are found by tables, as they were when it was started", "[tmc]")
+{
+	Machine m;
+	/* Two tables, in one of which only the link follows the first entry; pages in no order. */
+	const auto entry = [&m](std::uint64_t at, std::uint64_t to, std::uint32_t kind) {
+		m.memory.store(at, static_cast<std::uint32_t>(to / page << 4 | kind));
+	};
+	entry(page, 9 * page, 2);
+	entry(page + 4, 2 * page, 3);
+	entry(2 * page, 7 * page, 2);
+	entry(2 * page + 4, 12 * page, 1);
+	m.set(reg::axictl, scatter_gather);
+	m.start(page, 3 * page);
+	entry(2 * page, 100 * page, 2);
+	m.trace(2 * page + 1500);
+	m.stop_by_flush();
+	CHECK_FALSE(m.has(full));
+	CHECK(m.rrp() == 9 * page);
+	REQUIRE(m.rwp() / page == 12);
+	std::vector<std::uint8_t> frames;
+	for (const std::uint64_t at : {9, 7, 12}) {
+		const auto of_page = m.bytes(at * page, at == 12 ? m.rwp() % page : page);
+		frames.insert(frames.end(), of_page.begin(), of_page.end());
+	}
+	CHECK(of_source(frames, id) == m.sent[id]);
+}
+
+TEST_CASE("Behind a CATU it writes where that leads, and says its own addresses", "[tmc][catu]")
+{
+	constexpr std::uint64_t window = 1 << 20, first_table = 2 * page, second_table = 4 * page;
+	Machine m({Kind::etr, true}, true);
+	/* 256 pages to a table, links in the last two entries; all pages but the last one are the same, which nobody writes to. */
+	for (std::uint64_t n = 0; n < 256; n++)
+		m.memory.store(first_table + 8 * n, std::uint64_t{100 * page | 1});
+	m.memory.store(first_table + 8 * 511, std::uint64_t{second_table | 1});
+	m.memory.store(second_table, std::uint64_t{33 * page | 1});
+	const auto catu = [&m](std::uint32_t offset, std::uint32_t value) {
+		CHECK(m.catu.write(offset, value));
+	};
+	catu(catu::reg::sladdrlo, first_table);
+	catu(catu::reg::inaddrlo, window);
+	catu(catu::reg::mode, catu::translate);
+	CHECK(m.catu.translate(window) == window);
+	catu(catu::reg::control, catu::enable);
+	catu(catu::reg::inaddrlo, 0); /* too late */
+	CHECK(m.catu.translate(window + 5) == 100 * page + 5);
+	CHECK(m.catu.read(catu::reg::status) == catu::ready);
+	const std::uint64_t at = window + 256 * page - 512;
+	m.set(reg::rwp, static_cast<std::uint32_t>(at));
+	m.set(reg::rrp, static_cast<std::uint32_t>(at));
+	m.start(window, 257 * page);
+	m.trace(1000);
+	m.stop_by_flush();
+	CHECK(m.rwp() > window + 256 * page + 400);
+	std::vector<std::uint8_t> frames(
+		m.memory.bytes.begin() + 101 * page - 512, m.memory.bytes.begin() + 101 * page);
+	const auto rest = m.bytes(33 * page, m.rwp() % page);
+	frames.insert(frames.end(), rest.begin(), rest.end());
+	CHECK(of_source(frames, id) == m.sent[id]);
+	CHECK_FALSE(m.catu.translate(window + 257 * page));
+	CHECK(m.catu.read(catu::reg::status) == (catu::ready | catu::address_error));
+}
+
+TEST_CASE("A page that is not there is a memory error, which stops it", "[tmc]")
+{
+	Machine m;
+	m.start(255 * page, 2 * page);
+	m.trace(page + 2000);
+	CHECK((m.has(memory_error) && m.has(ready)));
+	CHECK(m.unit.statistics().errors == 1);
+	CHECK(m.unit.statistics().discarded > 0);
+}
+
+TEST_CASE("What a RAM has is read word by word, the oldest first", "[tmc]")
+{
+	for (const Kind kind : {Kind::etb, Kind::etf}) {
+		Machine m({kind, false, 4096});
+		CHECK(m.unit.read(reg::rsz) == 1024);
+		CHECK_FALSE(m.unit.write(reg::rsz, 5));
+		for (const std::size_t size : {100, 3000, 9000}) {
+			m.sent.clear();
+			m.set(reg::ffcr, formats);
+			m.set(reg::ctl, capture);
+			m.trace(size);
+			CHECK(m.unit.read(reg::rrd) == 0xffff'ffff);
+			m.stop_by_flush();
+			CHECK(m.has(full) == (size > 4096));
+			const auto found = of_source(m.read_ram(), id);
+			REQUIRE(found.size() >= std::min<std::size_t>(size, 3500));
+			CHECK(std::ranges::equal(found, std::span(m.sent[id]).last(found.size())));
+			CHECK(m.unit.read(reg::rrd) == 0xffff'ffff);
+			m.set(reg::ctl, 0);
+		}
+	}
+}
+
+TEST_CASE("An ETF lets trace through, in order, and all of it where what is below flushes", "[tmc]")
+{
+	Machine upper({Kind::etf, false, 4096}), lower;
+	upper.unit.connect(lower.unit);
+	lower.unit.connect_from(upper.unit);
+	upper.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	upper.set(reg::ctl, capture);
+	lower.start(0, 8 * page);
+	for (unsigned i = 0; i < 40; i++)
+		upper.trace(i * 13 % 200, i % 3 ? 0x10 : 0x14);
+	lower.stop_by_flush();
+	const auto frames = lower.bytes(0, lower.rwp());
+	CHECK(of_source(frames, 0x10) == upper.sent[0x10]);
+	CHECK(of_source(frames, 0x14) == upper.sent[0x14]);
+	CHECK(lower.unit.statistics().discarded == 0);
+}
+
+TEST_CASE("A trigger is in the trace, and may stop it some words later", "[tmc]")
+{
+	for (const bool stops : {false, true}) {
+		Machine m;
+		m.set(reg::trg, 300);
+		m.start(0, 4 * page);
+		m.set(reg::ffcr, formats | (stops ? stop_on_trigger : 0));
+		m.trace(600);
+		m.unit.trigger(id);
+		CHECK_FALSE(m.has(triggered));
+		m.trace(5000);
+		CHECK(m.has(triggered));
+		CHECK(m.has(ready) == stops);
+		CHECK(stops == (m.unit.statistics().discarded > 0));
+		m.stop_by_flush();
+		CHECK(of_source(m.bytes(0, m.rwp()), Formatter::trigger_id).size() == 1);
+	}
+}
+
+TEST_CASE("Faults of a TMC: a flush that never ends, not ready, errors of the memory", "[tmc][fault]")
+{
+	Machine m;
+	Faults faults;
+	faults.flush_never_ends = faults.never_ready = 1;
+	m.unit.set_faults(faults);
+	m.start(0, page);
+	m.trace(100);
+	m.stop_by_flush();
+	CHECK(m.unit.read(reg::ffcr) & tmc::flush);
+	CHECK_FALSE(m.has(ready));
+	faults = {};
+	faults.memory_error = 1000;
+	m.unit.set_faults(faults);
+	m.set(reg::ctl, 0);
+	m.start(0, 4 * page);
+	m.trace(3000);
+	CHECK(m.has(memory_error));
+}
