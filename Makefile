@@ -122,7 +122,7 @@ check: ## all tests, in the lab and on all kernels; KERNEL="6.12 7.2" TESTS=patt
 quick: ## a few minutes of make check, of one kernel, and what that leaves out; KERNEL=
 	@$(VM)/check --quick $(KERNEL)
 
-soak: ## long runs in guests: KERNEL=
+soak: ## long runs in guests: KERNEL= ARCH=arm64
 	@$(VM)/check --only guest-soak $(KERNEL)
 
 bench: ## measurements in guests: KERNEL=

@@ -46,7 +46,7 @@ bool synth_nmi_came(void)
 	return atomic_xchg(this_cpu_ptr(&under_way), 0);
 }
 
-/* Wait until none is in flight to @cpu. */
+/* Wait until none is in flight to @cpu, or a fatal signal is pending. */
 static int synth_nmi_await(int cpu)
 {
 	while (atomic_read(&per_cpu(under_way, cpu))) {
@@ -71,6 +71,19 @@ int synth_nmi_send_many(int cpu, unsigned int count)
 		cpus_read_unlock();
 	}
 	return ret;
+}
+
+/*
+ * Whoever was killed has not waited for the last one, and its signal may still be pending. An NMI
+ * on its way is there within microseconds, and needs its handler.
+ */
+void synth_nmi_settle(void)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		while (cpu_online(cpu) && atomic_read(&per_cpu(under_way, cpu)))
+			cond_resched();
 }
 
 /* Called at a step of a session. A step in NMI (a sample) sends none, or there would be no end. */
@@ -98,11 +111,8 @@ static int synth_nmi_open(struct inode *inode, struct file *file)
 
 static int synth_nmi_release(struct inode *inode, struct file *file)
 {
-	int cpu;
-
 	auxpmu_steps_detach();
-	for_each_online_cpu(cpu)
-		synth_nmi_await(cpu);
+	synth_nmi_settle();
 	synth_nmi_end();
 	atomic_set_release(&in_use, 0);
 	return 0;

@@ -31,5 +31,7 @@ const char *synth_nmi_kind(void);
 bool synth_nmi_came(void);
 /* Sends so many to that CPU, each when the one before has come. May sleep. */
 int synth_nmi_send_many(int cpu, unsigned int count);
+/* Waits until none is on its way. May sleep. */
+void synth_nmi_settle(void);
 
 #endif /* AUXPMU_SYNTH_NMI_H */

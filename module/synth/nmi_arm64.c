@@ -137,6 +137,7 @@ int synth_nmi_begin(void)
 	return 0;
 
 err_end:
+	synth_nmi_settle();
 	synth_nmi_end();
 	return ret;
 err_unmap:

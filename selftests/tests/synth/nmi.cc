@@ -7,11 +7,19 @@
  * interrupts, which wait for the end of a step, those tests are made that hold then, too.
  */
 #include <atomic>
+#include <csignal>
+#include <exception>
 #include <format>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kit/debugfs.h"
+#include "shared/fault.h"
 #include "shared/nmis.h"
 #include "shared/sampler.h"
 
@@ -333,6 +341,63 @@ TEST_CASE("A storm of NMIs while a unit traces, turns windows over, is sampled a
 		std::printf("# %s: %llu samples, %llu zeros, %llu nested\n", describe(setup).c_str(),
 			static_cast<unsigned long long>(samples), static_cast<unsigned long long>(zeros),
 			static_cast<unsigned long long>(nested));
+	}
+}
+
+namespace
+{
+
+/*
+ * Sends NMIs to CPU 0 until it is killed, and has closed the file before: so the call that sends is the file's last user, and the file
+ * goes while the signal is pending and an NMI on its way.
+ */
+bool send_until_killed(const Fault &fault)
+{
+	pin(1);
+	UniqueFd file(::open(debugfs_file(options().pmu, "nmi").c_str(), O_RDWR | O_CLOEXEC));
+	const unsigned before = fault.left();
+	std::thread sender([fd = file.get()] { (void)!::write(fd, "0 4000000000", 12); });
+
+	/* CPU 0 has no time for anything else, so nothing may be asked of it. */
+	wait_until("the first NMIs", [&] { return fault.left() + 3 <= before; });
+	file = UniqueFd();
+	::kill(::getpid(), SIGKILL);
+	sender.join();
+	return false;
+}
+
+} // namespace
+
+TEST_CASE("Whoever sends NMIs is killed while one is on its way: whoever comes next can send", "[synth][nmi]")
+{
+	need_synthetic();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+	Setup setup = on_cpu_0(AUXPMU_SYNTH_SCATTER, AuxMode::overwrite);
+	NmiSampler sampler(setup, 64);
+	NoThrottling every_sample;
+	/* Each sample takes a millisecond, for which the next NMI waits. */
+	Fault fault("slow_stop", 1000000);
+	int status = 0;
+
+	Nmis();
+	for (int round = 0; round < 8; round++) {
+		CAPTURE(round);
+		pid_t killed = spawn([&] { return send_until_killed(fault); });
+		REQUIRE(::waitpid(killed, &status, 0) == killed);
+		REQUIRE((WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+		pid_t next = spawn([] { return NmiSender::open(options().pmu).value().send(0, 1) == 0; });
+		bool ended = false;
+		try {
+			wait_until("the next NMI", [&] { return ::waitpid(next, &status, WNOHANG) == next; });
+			ended = true;
+		} catch (const std::exception &failure) {
+			/* Killed or not, it waits. */
+			UNSCOPED_INFO(failure.what());
+		}
+		REQUIRE(ended);
+		CHECK(status == 0);
+		sampler.samples();
 	}
 }
 
