@@ -145,7 +145,7 @@ fuzz-hwsim: $(if $(KERNEL),,need-kernel) ## random programs of users and in ring
 coverage: ## which lines of the modules the tests, the fuzzer and fault knobs reach; NAME= of guests
 	@selftests/coverage/run $(NAME)
 
-planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, after make check
+planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, ARCH=arm64, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
 vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; ARCH=arm64 RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LENIENT= SEED= LOGS=dir
