@@ -151,33 +151,38 @@ std::size_t gap(std::span<const Step> truth)
 	return end != truth.end() && is_resumption(*end) ? static_cast<std::size_t>(end - truth.begin()) + 1 : 0;
 }
 
+/* At the cut a decoder may have followed the program for a little, in the wrong direction or behind what was lost. */
+constexpr std::size_t most_invented = 4;
+
 /*
- * Behind a gap: how many of the steps before it that were found, "back" at most, are those behind it. What was lost may begin as what
- * comes next does. Nothing if none of it makes them go on alike.
+ * Behind a gap: where in what was decoded the trace goes on, which had come to "at". What was lost may begin as what comes next does, so
+ * it may be up to "back" steps before that; and behind it, by what the decoder has invented. Nothing if they go on alike nowhere there.
  */
-std::optional<std::size_t> taken_too_early(std::span<const Step> truth, std::span<const Step> decoded, std::size_t back)
+std::optional<std::size_t> where_it_goes_on(
+	std::span<const Step> truth, std::span<const Step> decoded, std::size_t at, std::size_t back)
 {
 	std::optional<std::size_t> best;
 	std::size_t longest = 0;
+	const auto look = [&](std::size_t place, std::size_t distance) {
+		const std::size_t length = agreement(truth, decoded.subspan(place), sure);
+		if (length <= longest + distance)
+			return;
+		longest = length - distance;
+		best = place;
+	};
 	for (std::size_t taken = 0; taken <= back; taken++)
-		if (const std::size_t length = agreement(truth, decoded.subspan(back - taken), sure);
-			length > longest + taken) {
-			longest = length - taken;
-			best = taken;
-		}
+		look(at - taken, taken);
+	for (std::size_t invented = 1; invented <= std::min(most_invented, decoded.size() - at); invented++)
+		look(at + invented, invented);
 	return best;
 }
 
 /* Trace is carried to memory in pieces, so the mark of a loss is behind what was lost, but not further than this. */
 constexpr std::size_t most_before = 32'768;
 
-/*
- * Is it explained by losses that the truth has marked? At the cut a decoder may have followed the program for a little in the wrong
- * direction.
- */
+/* Is it explained by losses that the truth has marked? */
 bool is_marked(const Difference &difference, std::span<const Step> missing)
 {
-	constexpr std::size_t most_invented = 4;
 	const auto first = std::ranges::find_if(missing, is_loss);
 	return first != missing.end() && first - missing.begin() <= static_cast<std::ptrdiff_t>(most_before) &&
 	       difference.decoded_size <= most_invented;
@@ -206,12 +211,12 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 		}
 		if (const std::size_t lost = gap(truth.subspan(i))) {
 			const std::size_t back = std::min(most_pending, alike);
-			if (const auto taken =
-					taken_too_early(truth.subspan(i + lost), decoded.subspan(j - back), back)) {
-				result.equal -= *taken;
-				result.missing += steps_of(truth.subspan(i, lost)) + *taken;
+			if (const auto place = where_it_goes_on(truth.subspan(i + lost), decoded, j, back)) {
+				const std::size_t taken = j - std::min(j, *place);
+				result.equal -= taken;
+				result.missing += steps_of(truth.subspan(i, lost)) + taken;
 				i += lost;
-				j -= *taken;
+				j = *place;
 				alike = 0;
 				continue;
 			}

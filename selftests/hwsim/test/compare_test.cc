@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <unistd.h>
 
@@ -106,6 +107,56 @@ TEST_CASE("where the truth says where the trace goes on, that is where, however 
 	decoded = without(without(truth, 1211, 332), 1000, 181);
 	std::erase_if(decoded, [](const Step &step) { return step.from == loss; });
 	CHECK_FALSE(compare(truth, decoded).differences.empty());
+}
+
+/* What a recursive program does is found in it again and again; a decoder may have gone on behind where the loss began. */
+TEST_CASE("where the truth says where the trace goes on, steps behind the beginning of the loss lead nobody astray")
+{
+	std::vector<Step> whole;
+	const std::function<void(unsigned)> fibonacci = [&](unsigned n) {
+		if (n < 2)
+			return;
+		for (const unsigned less : {1u, 2u}) {
+			whole.push_back({0x401000 + less * 16, 0x400ff0});
+			fibonacci(n - less);
+			whole.push_back({0x401080, 0x401004 + less * 16});
+		}
+	};
+	for (unsigned round = 0; round < 20; round++) {
+		whole.push_back({0, 0x400ff0});
+		fibonacci(12);
+		whole.push_back({0x401090, 0x402000});
+	}
+	for (unsigned seed = 0; seed < 40; seed++) {
+		std::minstd_rand random(seed + 1);
+		std::vector<Step> truth, decoded;
+		std::size_t at = 0, lost = 0, invented = 0;
+		const auto copy = [&](std::size_t size) {
+			for (size = std::min(size, whole.size() - at); size; size--, at++) {
+				truth.push_back(whole[at]);
+				decoded.push_back(whole[at]);
+			}
+		};
+		while (whole.size() - at > 8000) {
+			copy(3000 + random() % 4000);
+			truth.push_back({loss, 0});
+			const std::size_t behind = random() % 3, size = 3 + random() % 60;
+			invented += behind;
+			lost += size;
+			for (std::size_t step = 0; step < size; step++, at++) {
+				truth.push_back(whole[at]);
+				if (step < behind)
+					decoded.push_back(whole[at]);
+			}
+			truth.push_back({loss, resumption});
+		}
+		copy(whole.size());
+		const Comparison result = compare(truth, decoded);
+		CHECK(result.differences.empty());
+		CHECK(result.missing <= lost);
+		CHECK(result.equal >= whole.size() - lost);
+		CHECK(result.equal + result.missing == whole.size());
+	}
 }
 
 TEST_CASE("a marked loss is no difference, but only as much of it as the mark explains")

@@ -149,8 +149,12 @@ void PtUnit::begin_packets(const Place &here)
 	stream.tick();
 	if (stream.sync_due())
 		synchronize(nullptr);
-	if (registers.is_set(ctl::branch_en))
+	if (registers.is_set(ctl::branch_en)) {
 		stream.enable(here.pc, exec_mode(here));
+		if (ended_outside)
+			processor.resumed();
+		ended_outside = false;
+	}
 	packet_en = true;
 	plain = registers.is_set(ctl::branch_en) && !registers.is_set(ctl::cr3_filter) &&
 		!registers.is_set(ctl::event_en) && !ranges && !faults.overflow && !faults.slow_flush;
@@ -175,8 +179,10 @@ void PtUnit::leave_filter(std::uint64_t ip)
 void PtUnit::end_packets()
 {
 	packet_en = false;
-	if (stream.overflowing())
-		stream.end_overflow();
+	if (!stream.overflowing())
+		return;
+	stream.end_overflow();
+	ended_outside = true;
 }
 
 /* With event trace the interrupt flag is part of it. */
@@ -519,7 +525,7 @@ void PtUnit::trace_off(std::uint64_t at)
 	if (triggered())
 		stream.begin();
 	if (stream.overflowing()) {
-		stream.end_overflow();
+		end_packets();
 	} else if (packet_en && triggered() && registers.is_set(ctl::branch_en)) {
 		stream.fup(at);
 		stream.disable();

@@ -229,6 +229,7 @@ private:
 	Faults faults;
 	std::uint64_t next_overflow = never; /* bytes of trace */
 	std::uint64_t next_error = 0;        /* likewise; 0 is never */
+	bool ended_outside = false;          /* of what is traced: where the trace goes on is still to be said */
 	bool next_at_exit = false;           /* it begins where packets end, and then it ends there, too */
 	unsigned overflow_left = 0;
 	Counts counts;
