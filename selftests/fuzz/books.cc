@@ -179,11 +179,13 @@ std::vector<std::string> Books::complaints()
 		text = text.substr(0, text.find('\n'));
 		if (!any_in(splats, text))
 			continue;
-		/* With the trace that follows. */
+		/* With the trace that follows, behind the complaint of another processor, it may be. */
 		if (text.starts_with("WARNING:") && any_in(own, text)) {
-			trace_forgiven = true;
+			traces_forgiven++;
 			std::printf("# forgiven: %s\n", text.c_str());
-		} else if (!(std::exchange(trace_forgiven, false) && text.starts_with("Call Trace")) && found.empty()) {
+		} else if (traces_forgiven && text.starts_with("Call Trace")) {
+			traces_forgiven--;
+		} else if (found.empty()) {
 			found.push_back("the kernel complained: " + text);
 		}
 	}

@@ -47,7 +47,7 @@ private:
 	UniqueFd log;
 	std::map<std::string, std::uint64_t> before;
 	std::uint64_t violations = 0;
-	bool trace_forgiven = false; /* the next one is that of a complaint that was */
+	unsigned traces_forgiven = 0; /* that are still to come, of complaints that were */
 };
 
 } // namespace auxpmu::fuzz
