@@ -20,7 +20,7 @@ namespace reg
 constexpr std::uint32_t prgctlr = 0x004, statr = 0x00c, configr = 0x010, auxctlr = 0x018, eventctl0r = 0x020,
 			eventctl1r = 0x024, rsr = 0x028, stallctlr = 0x02c, tsctlr = 0x030, syncpr = 0x034,
 			ccctlr = 0x038, bbctlr = 0x03c, traceidr = 0x040, victlr = 0x080, viiectlr = 0x084,
-			vissctlr = 0x088, cntrldvr = 0x140, cntctlr = 0x150, cntvr = 0x160, idr8 = 0x180,
+			vissctlr = 0x088, seqevr = 0x100, seqrstevr = 0x118, seqstr = 0x11c, cntrldvr = 0x140, cntctlr = 0x150, cntvr = 0x160, idr8 = 0x180,
 			imspec0 = 0x1c0, idr0 = 0x1e0, rsctlr = 0x200, oslar = 0x300, oslsr = 0x304, acvr = 0x400,
 			acatr = 0x480, cidcvr = 0x600, vmidcvr = 0x640, cidcctlr0 = 0x680, vmidcctlr0 = 0x688,
 			claimset = 0xfa0, claimclr = 0xfa4, authstatus = 0xfb8, devarch = 0xfbc, devid = 0xfc8,
@@ -53,7 +53,7 @@ struct Features {
 	std::uint32_t idr4 =
 		0x1103'0004; /* four pairs of resource selectors, and of address comparators; a comparator of either identifier */
 	std::uint32_t idr5 =
-		0x2047'0000; /* two counters; triggers; trace identifiers of seven bits; no sequencer, no external inputs */
+		0x2847'0000; /* two counters; a sequencer of four states; triggers; trace identifiers of seven bits; no external inputs */
 	std::uint32_t idr8 = 0;              /* no speculation */
 	std::uint32_t devarch = 0x4770'5a13; /* ETE 1.0 */
 	std::uint32_t devtype = 0x13;
@@ -69,6 +69,7 @@ struct Features {
 	unsigned context_comparators() const { return idr4 >> 24 & 15; }
 	unsigned vmid_comparators() const { return idr4 >> 28; }
 	unsigned counters() const { return idr5 >> 28 & 7; }
+	unsigned sequencer_states() const { return idr5 >> 25 & 7; }
 	unsigned least_cycle_threshold() const { return idr3 & 0xfff; }
 };
 

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "etm_resources.h"
 
+#include <algorithm>
+
 namespace hwsim::arm64::etm
 {
 namespace
 {
 
-/* TRCRSCTLR<n>.GROUP; the resources of a group are bits of SELECT. */
-enum class Group : std::uint8_t { counters = 2, comparators = 4, ranges = 5 };
+/* TRCRSCTLR<n>.GROUP; the resources of a group are bits of SELECT, of this one counters and behind them states of the sequencer. */
+enum class Group : std::uint8_t { counters_and_sequencer = 2, comparators = 4, ranges = 5 };
 
-constexpr std::uint64_t inverted = 1 << 20, is_pair = 0x80, selector = 0x1f;
+constexpr std::uint64_t inverted = 1 << 20, pair_inverted = 1 << 21;
+constexpr std::uint64_t is_pair = 0x80, selector = 0x1f, pair = 0xf;
+constexpr unsigned first_state = 4;
 /* Selectors 0 and 1 are never and always. */
-constexpr std::uint32_t always = 2;
+constexpr unsigned always = 1;
 
 } // namespace
 
 void Resources::start()
 {
+	passed = 0;
 	at_zero = {};
-	selected = always;
+	active = {};
 	used = false;
 	const auto varies = [](std::uint64_t event) {
-		return (event & selector) > 1;
+		return (event & is_pair) || (event & selector) > always;
 	};
 	for (const std::uint32_t control : {reg::tsctlr, reg::victlr, reg::eventctl0r})
 		used |= varies(registers[control]);
@@ -38,22 +43,24 @@ bool Resources::in_range(unsigned n, std::uint64_t pc) const
 	return pc >= registers[reg::acvr + 16 * n] && pc <= registers[reg::acvr + 16 * n + 8];
 }
 
-/* How often it got to zero and was reloaded. */
-unsigned Resources::count(unsigned n, std::uint64_t cycles)
+/* In so many of the cycles it is to be decremented. How often it was reloaded. */
+std::uint32_t Resources::count(unsigned n, std::uint32_t decrements)
 {
 	const std::uint64_t control = registers[reg::cntctlr + 4 * n], reload = registers[reg::cntrldvr + 4 * n];
 	std::uint64_t value = registers[reg::cntvr + 4 * n];
-	unsigned reloads = 0;
-	if (cycles <= value) {
-		value -= cycles;
+	std::uint32_t reloads = 0;
+	at_zero[n] = value || decrements == passed ? 0 : passed;
+	if (decrements <= value) {
+		value -= decrements;
 	} else if (control & bits::rldself) {
-		const std::uint64_t left = cycles - value - 1;
-		reloads = static_cast<unsigned>(1 + left / (reload + 1));
+		const std::uint64_t left = decrements - value - 1;
+		reloads = static_cast<std::uint32_t>(1 + left / (reload + 1));
+		at_zero[n] = std::max(at_zero[n], reloads);
 		value = reload - left % (reload + 1);
 	} else {
+		at_zero[n] = std::max(at_zero[n], static_cast<std::uint32_t>(decrements - value));
 		value = 0;
 	}
-	at_zero[n] = !value || reloads;
 	if (happened(control >> 8 & 0xff)) {
 		value = reload;
 		reloads++;
@@ -62,41 +69,84 @@ unsigned Resources::count(unsigned n, std::uint64_t cycles)
 	return reloads;
 }
 
+/* IHI0064, "Sequencer": to the next state, or back to the one before, unless both is asked for; a reset goes before either. */
+void Resources::sequence()
+{
+	const std::uint64_t state = registers[reg::seqstr];
+	if (!registers.features.sequencer_states())
+		return;
+	const auto transition = [this](std::uint64_t from) {
+		return registers[reg::seqevr + static_cast<std::uint32_t>(4 * from)];
+	};
+	const bool forward = state + 1 < registers.features.sequencer_states() && happened(transition(state) & 0xff);
+	const bool back = state && happened(transition(state - 1) >> 8 & 0xff);
+	if (happened(registers[reg::seqrstevr] & 0xff))
+		registers.set(reg::seqstr, 0);
+	else if (forward != back)
+		registers.set(reg::seqstr, forward ? state + 1 : state - 1);
+}
+
+/* In how many of the cycles a selector with this control is active. */
+std::uint32_t Resources::select(std::uint64_t control, std::uint64_t pc) const
+{
+	std::uint32_t most = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		if (!(control >> i & 1))
+			continue;
+		std::uint32_t now = 0;
+		switch (static_cast<Group>(control >> 16 & 7)) {
+		case Group::counters_and_sequencer:
+			if (i < most_counters)
+				now = at_zero[i];
+			else if (i - first_state < registers.features.sequencer_states() &&
+				 registers[reg::seqstr] == i - first_state)
+				now = passed;
+			break;
+		case Group::comparators:
+			now = i < registers.features.address_pairs() * 2 && at_comparator(i, pc) ? passed : 0;
+			break;
+		case Group::ranges:
+			now = i < registers.features.address_pairs() && in_range(i, pc) ? passed : 0;
+			break;
+		}
+		most = std::max(most, now);
+	}
+	return control & inverted ? passed - most : most;
+}
+
 void Resources::advance(std::uint32_t cycles, std::uint64_t pc)
 {
-	unsigned reloads = 0;
-	for (unsigned n = 0; n < registers.features.counters(); n++) {
+	if (!cycles)
+		return;
+	passed = cycles;
+	for (unsigned n = 0, reloads = 0; n < registers.features.counters(); n++) {
 		const std::uint64_t control = registers[reg::cntctlr + 4 * n];
 		const bool chained = n % 2 && (control & bits::cntchain);
-		reloads = count(n, chained ? reloads : happened(control & 0xff) ? cycles : 0);
+		reloads = count(n, chained ? reloads : times(control & 0xff));
 	}
-	selected = always;
-	for (unsigned n = 2; n < registers.features.selector_pairs() * 2; n++) {
-		const std::uint64_t control = registers[reg::rsctlr + 4 * n];
-		bool found = false;
-		for (unsigned i = 0; i < 16; i++) {
-			if (!(control >> i & 1))
-				continue;
-			switch (static_cast<Group>(control >> 16 & 15)) {
-			case Group::counters:
-				found |= i < most_counters && at_zero[i];
-				break;
-			case Group::comparators:
-				found |= i < registers.features.address_pairs() * 2 && at_comparator(i, pc);
-				break;
-			case Group::ranges:
-				found |= i < registers.features.address_pairs() && in_range(i, pc);
-				break;
-			}
-		}
-		if (found != bool(control & inverted))
-			selected |= std::uint32_t{1} << n;
-	}
+	sequence();
+	for (unsigned n = always + 1; n < registers.features.selector_pairs() * 2; n++)
+		active[n] = select(registers[reg::rsctlr + 4 * n], pc);
+}
+
+/*
+ * In how many of the cycles that passed last. What is combined overlaps as far as it can: PAIRINV, and INV of both, make of it what else
+ * there is (Arm ARM, TRCRSCTLR<n>: A and B, not A and B, not A and not B, and the opposite of each).
+ */
+std::uint32_t Resources::times(std::uint64_t event) const
+{
+	if (!(event & is_pair))
+		return (event & selector) == always ? passed : active[event & selector];
+	const std::uint32_t first = static_cast<std::uint32_t>(2 * (event & pair));
+	if (!first)
+		return 0;
+	const std::uint32_t both = std::min(active[first], active[first + 1]);
+	return registers[reg::rsctlr + 4 * first] & pair_inverted ? passed - std::min(both, passed) : both;
 }
 
 bool Resources::happened(std::uint64_t event) const
 {
-	return !(event & is_pair) && (selected >> (event & selector) & 1);
+	return event == always || times(event);
 }
 
 } // namespace hwsim::arm64::etm

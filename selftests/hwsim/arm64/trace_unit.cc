@@ -5,8 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "a64_classify.h"
-
 namespace hwsim::arm64
 {
 namespace

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../base/flow.h"
+#include "a64_classify.h"
 #include "clock.h"
 #include "etm_registers.h"
 #include "etm_resources.h"
@@ -91,6 +92,8 @@ public:
 	bool enabled() const { return stream.enabled(); }
 	/* Has nothing been told since the last branch, exception or beginning? Then the trace does not have where that has led to. */
 	bool at_target() const { return nothing_since; }
+	/* Otherwise: the branch not taken, or the barrier, that has been. */
+	std::uint64_t last_told() const { return since - instruction_size; }
 
 	/* For the Witness. */
 	bool tells_branches() const { return stream.enabled(); }

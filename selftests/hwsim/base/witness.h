@@ -58,6 +58,14 @@ public:
 		if (was && !unit.tells_branches())
 			log.write(from, 0);
 	}
+	/* The trace tells that it has run: where it ends with it, that is from where. */
+	void barrier(std::uint64_t at, const Place &next)
+	{
+		const bool was = unit.tells_branches();
+		unit.barrier(at, next);
+		if (was && !unit.tells_branches())
+			log.write(at, 0);
+	}
 	void arrive(const Place &here)
 	{
 		const bool was = unit.tells_branches();
@@ -72,6 +80,18 @@ public:
 	{
 		if (unit.tells_branches())
 			log.write(from, 0);
+	}
+
+	/*
+	 * It has been switched off. The trace ends with the last thing that was told: a branch or exception, which has led somewhere that is not
+	 * in the trace then, or what led nowhere else, a branch that was not taken or a barrier.
+	 */
+	void ended(bool at_target, std::uint64_t told)
+	{
+		if (at_target)
+			log.open_end();
+		else
+			log.write(told, 0);
 	}
 
 	/* What the unit says by itself. */

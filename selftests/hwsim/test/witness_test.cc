@@ -27,6 +27,7 @@ struct ScriptedUnit {
 	void transfer(const Transfer &) { step(); }
 	void interrupt(const Place &, const Place &) { step(); }
 	void address_space(std::uint64_t) { step(); }
+	void barrier(std::uint64_t, const Place &) { step(); }
 	void arrive(const Place &) { step(); }
 	void step() { steps++; }
 };
@@ -85,6 +86,13 @@ Steps address_space(const ScriptedUnit &unit)
 	return told.steps();
 }
 
+Steps barrier(const ScriptedUnit &unit)
+{
+	Told told(unit);
+	told.witness.barrier(0x1000, program);
+	return told.steps();
+}
+
 Steps arrive(const ScriptedUnit &unit)
 {
 	Told told(unit);
@@ -133,6 +141,24 @@ TEST_CASE("Another address space is in the truth where it ends the trace", "[wit
 	CHECK(address_space(on).empty());
 	CHECK(address_space(off).empty());
 	CHECK(address_space(begins).empty());
+}
+
+TEST_CASE("A barrier is in the truth where the trace ends with it", "[witness]")
+{
+	CHECK(barrier(ends) == Steps{{0x1000, 0}});
+	CHECK(barrier(on).empty());
+	CHECK(barrier(off).empty());
+	CHECK(barrier(begins).empty());
+}
+
+TEST_CASE("A trace that is switched off ends with what it has told last", "[witness]")
+{
+	Told told(on);
+	told.witness.transfer(taken);
+	told.witness.ended(true, 0);
+	CHECK(told.written() == Steps{{0x1000, 0}});
+	told.witness.ended(false, 0x2004);
+	CHECK(told.written() == Steps{{0x1000, 0}, {0x2004, 0}});
 }
 
 TEST_CASE("A trace begins where a block does", "[witness]")

@@ -153,6 +153,7 @@ private:
 		if (pending)
 			listener.step(*pending, to);
 		pending.reset();
+		untaken.reset();
 	}
 	/* It leads out of the trace; what began, and had no instruction, was nothing. */
 	void end()
@@ -160,6 +161,7 @@ private:
 		if (pending && *pending)
 			listener.step(*pending, 0);
 		pending.reset();
+		untaken.reset();
 	}
 	/* A cycle of the virtual processor is an instruction; what the first count of a stretch counts from is not in the trace. */
 	void count(std::uint64_t cycles)
@@ -188,6 +190,8 @@ private:
 			if (element.last_instr_exec &&
 				(element.last_i_type == OCSD_INSTR_BR || element.last_i_type == OCSD_INSTR_BR_INDIRECT))
 				pending = element.en_addr - element.last_instr_sz;
+			else if (!element.last_instr_exec || element.last_i_type == OCSD_INSTR_ISB)
+				untaken = element.en_addr - element.last_instr_sz;
 			break;
 		case OCSD_GEN_TRC_ELEM_EXCEPTION:
 			resolve(element.en_addr);
@@ -199,11 +203,16 @@ private:
 			break;
 		case OCSD_GEN_TRC_ELEM_TRACE_ON:
 			counts = 0;
+			if (!pending)
+				pending = untaken;
 			end();
 			pending = 0;
 			break;
-		case OCSD_GEN_TRC_ELEM_NO_SYNC:
 		case OCSD_GEN_TRC_ELEM_EO_TRACE:
+			if (!pending)
+				pending = untaken;
+			[[fallthrough]];
+		case OCSD_GEN_TRC_ELEM_NO_SYNC:
 			counts = 0;
 			end();
 			break;
@@ -228,6 +237,7 @@ private:
 	std::uint64_t since_count = 0;
 	std::optional<std::uint64_t>
 		pending; /* where the last branch or exception was, or 0 where the trace has begun */
+	std::optional<std::uint64_t> untaken; /* the last instruction, one of a P0 element that goes on behind it */
 };
 
 } // namespace hwsim

@@ -113,8 +113,8 @@ bool Arm64Vcpu::has(std::uint16_t reg) const
 
 void Arm64Vcpu::follow_write(const Before &was, std::uint8_t level)
 {
-	if (was.enabled && !unit.enabled() && was.at_target)
-		logs.truth.open_end();
+	if (was.enabled && !unit.enabled())
+		witness.ended(was.at_target, was.told);
 	port.set_id(unit.trace_id());
 	watch(level);
 	review_needs();

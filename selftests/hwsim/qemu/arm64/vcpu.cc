@@ -130,18 +130,15 @@ void Arm64Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_
 }
 
 /*
- * SVC and its like are exceptions, if firmware has not served them: QEMU's does what PSCI asks, and goes on behind the call. What is not
- * taken is told, but is no step.
+ * SVC and its like are exceptions, if firmware has not served them: QEMU's does what PSCI asks, and goes on behind the call.
  */
 void Arm64Vcpu::transfer(const Transfer &transfer)
 {
 	if (transfer.kind == Branch::software_interrupt) {
 		if (transfer.to.pc != transfer.next)
 			witness.interrupt({interrupted_at, transfer.level, arm64::mode_a64}, transfer.to);
-	} else if (transfer.taken) {
-		witness.transfer(transfer);
 	} else {
-		unit.transfer(transfer);
+		witness.transfer(transfer);
 	}
 }
 

@@ -72,7 +72,7 @@ private:
 	void transfer(const Transfer &transfer) override;
 	void interrupt(const Place &from, const Place &to) override { witness.interrupt(from, to); }
 	void address_space(std::uint64_t) override {}
-	void barrier(std::uint64_t at, const Place &next) override { unit.barrier(at, next); }
+	void barrier(std::uint64_t at, const Place &next) override { witness.barrier(at, next); }
 	void arrive(const Place &here) override { witness.arrive(here); }
 
 	/* What trace unit and buffer ask for */
@@ -94,8 +94,9 @@ private:
 	/* In front of a write by which the trace unit may go on or off, and behind it. */
 	struct Before {
 		bool enabled, at_target;
+		std::uint64_t told;
 	};
-	Before look() const { return {unit.enabled(), unit.at_target()}; }
+	Before look() const { return {unit.enabled(), unit.at_target(), unit.last_told()}; }
 	void follow_write(const Before &was, std::uint8_t level);
 	bool carry_out();
 	void command(const Site &site);
