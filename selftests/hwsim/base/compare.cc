@@ -131,6 +131,11 @@ bool is_resumption(const Step &step)
 	return is_loss(step) && step.to == resumption;
 }
 
+bool begins_loss(const Step &step)
+{
+	return is_loss(step) && !is_resumption(step);
+}
+
 /* How many of them are steps, and no marks. */
 std::size_t steps_of(std::span<const Step> steps)
 {
@@ -183,7 +188,7 @@ constexpr std::size_t most_before = 32'768;
 /* Is it explained by losses that the truth has marked? */
 bool is_marked(const Difference &difference, std::span<const Step> missing)
 {
-	const auto first = std::ranges::find_if(missing, is_loss);
+	const auto first = std::ranges::find_if(missing, begins_loss);
 	return first != missing.end() && first - missing.begin() <= static_cast<std::ptrdiff_t>(most_before) &&
 	       difference.decoded_size <= most_invented;
 }
@@ -196,12 +201,16 @@ constexpr std::size_t longest_taken_back = 32;
 Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
 	Comparison result;
-	result.losses = static_cast<std::size_t>(
-		std::ranges::count_if(truth, [](const Step &step) { return is_loss(step) && !is_resumption(step); }));
+	result.losses = static_cast<std::size_t>(std::ranges::count_if(truth, begins_loss));
 	result.truth = steps_of(truth);
 	result.decoded = decoded.size();
 	std::size_t i = 0, j = 0, alike = 0;
 	while (i < truth.size() || j < decoded.size()) {
+		/* Of a loss that began in the log before this one, it may be: it says nothing of what is here. */
+		if (i < truth.size() && is_resumption(truth[i])) {
+			i++;
+			continue;
+		}
 		if (i < truth.size() && j < decoded.size() && truth[i] == decoded[j]) {
 			result.equal++;
 			alike++;

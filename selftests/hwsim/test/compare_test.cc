@@ -180,6 +180,19 @@ TEST_CASE("a marked loss is no difference, but only as much of it as the mark ex
 	CHECK(compare(truth, decoded).differences.size() == 2);
 }
 
+TEST_CASE("the end of a loss that began in no log of ours excuses nothing, and is no difference")
+{
+	const auto decoded = program(1000);
+	for (const int at : {0, 50}) {
+		auto truth = decoded;
+		truth.insert(truth.begin() + at, {loss, resumption});
+		CHECK(compare(truth, decoded).differences.empty());
+		CHECK(compare(truth, decoded).equal == decoded.size());
+		CHECK(compare(truth, without(decoded, 0, 100)).differences.size() == 1);
+		CHECK(compare(truth, decoded, {.partial = true}).differences.empty());
+	}
+}
+
 TEST_CASE("a mark is not far behind what was lost")
 {
 	for (const bool far : {false, true}) {
