@@ -43,24 +43,26 @@ bool Resources::in_range(unsigned n, std::uint64_t pc) const
 	return pc >= registers[reg::acvr + 16 * n] && pc <= registers[reg::acvr + 16 * n + 8];
 }
 
-/* In so many of the cycles it is to be decremented. How often it was reloaded. */
-std::uint32_t Resources::count(unsigned n, std::uint32_t decrements)
+/* It is to be decremented in so many of the cycles. How often it was reloaded. */
+std::uint32_t Resources::count(unsigned n, std::uint32_t decrements, std::uint32_t cycles)
 {
 	const std::uint64_t control = registers[reg::cntctlr + 4 * n], reload = registers[reg::cntrldvr + 4 * n];
 	std::uint64_t value = registers[reg::cntvr + 4 * n];
 	std::uint32_t reloads = 0;
-	at_zero[n] = value || decrements == passed ? 0 : passed;
+	std::uint32_t zero = value || decrements == cycles ? 0 : cycles;
 	if (decrements <= value) {
 		value -= decrements;
 	} else if (control & bits::rldself) {
 		const std::uint64_t left = decrements - value - 1;
 		reloads = static_cast<std::uint32_t>(1 + left / (reload + 1));
-		at_zero[n] = std::max(at_zero[n], reloads);
+		zero = std::max(zero, reloads);
 		value = reload - left % (reload + 1);
 	} else {
-		at_zero[n] = std::max(at_zero[n], static_cast<std::uint32_t>(decrements - value));
+		zero = std::max(zero, static_cast<std::uint32_t>(decrements - value));
 		value = 0;
 	}
+	/* What it counts happened before, in more cycles than these, it may be. */
+	at_zero[n] = std::min(zero, cycles);
 	if (happened(control >> 8 & 0xff)) {
 		value = reload;
 		reloads++;
@@ -118,13 +120,15 @@ void Resources::advance(std::uint32_t cycles, std::uint64_t pc)
 {
 	if (!cycles)
 		return;
-	passed = cycles;
+	/* Counters and sequencer see what happened before, and that these cycles pass. */
+	active[always] = cycles;
 	for (unsigned n = 0, reloads = 0; n < registers.features.counters(); n++) {
 		const std::uint64_t control = registers[reg::cntctlr + 4 * n];
 		const bool chained = n % 2 && (control & bits::cntchain);
-		reloads = count(n, chained ? reloads : times(control & 0xff));
+		reloads = count(n, chained ? reloads : times(control & 0xff), cycles);
 	}
 	sequence();
+	passed = cycles;
 	for (unsigned n = always + 1; n < registers.features.selector_pairs() * 2; n++)
 		active[n] = select(registers[reg::rsctlr + 4 * n], pc);
 }
@@ -136,12 +140,12 @@ void Resources::advance(std::uint32_t cycles, std::uint64_t pc)
 std::uint32_t Resources::times(std::uint64_t event) const
 {
 	if (!(event & is_pair))
-		return (event & selector) == always ? passed : active[event & selector];
+		return active[event & selector];
 	const std::uint32_t first = static_cast<std::uint32_t>(2 * (event & pair));
 	if (!first)
 		return 0;
 	const std::uint32_t both = std::min(active[first], active[first + 1]);
-	return registers[reg::rsctlr + 4 * first] & pair_inverted ? passed - std::min(both, passed) : both;
+	return registers[reg::rsctlr + 4 * first] & pair_inverted ? passed - both : both;
 }
 
 bool Resources::happened(std::uint64_t event) const

@@ -36,7 +36,7 @@ private:
 	std::uint32_t times(std::uint64_t event) const;
 	bool at_comparator(unsigned n, std::uint64_t pc) const;
 	bool in_range(unsigned n, std::uint64_t pc) const;
-	std::uint32_t count(unsigned n, std::uint32_t decrements);
+	std::uint32_t count(unsigned n, std::uint32_t decrements, std::uint32_t cycles);
 	void sequence();
 	std::uint32_t select(std::uint64_t control, std::uint64_t pc) const;
 

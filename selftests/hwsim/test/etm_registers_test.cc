@@ -248,11 +248,37 @@ TEST_CASE("A pair of selectors is what PAIRINV and INV of both make of it", "[et
 		}
 }
 
+TEST_CASE("What happened in a long block happened in no more cycles of a short one behind it", "[etm-registers]")
+{
+	/* Counter 1 counts while counter 0 is at zero, where it stays; selector 4 is that counter 1 is not at zero. */
+	Counting m(0, 0, 0);
+	m.registers.write(reg::cntctlr + 4, 2);
+	m.registers.write(reg::rsctlr + 12, 2 << 16 | 2);
+	m.registers.write(reg::rsctlr + 16, 1 << 20 | 2 << 16 | 2);
+	m.resources.start();
+	for (const std::uint32_t cycles : {30, 2, 30, 2}) {
+		m.resources.advance(cycles, 0);
+		CHECK(m.resources.happened(3));
+		CHECK_FALSE(m.resources.happened(4));
+	}
+	/* Pair 1 is that either is not at zero, which does not reload counter 1 where the next block is longer. */
+	m.registers.write(reg::rsctlr + 8, 1 << 21 | 2 << 16 | 1);
+	m.registers.write(reg::cntctlr + 4, 0x81 << 8 | 2);
+	m.registers.write(reg::cntrldvr + 4, 9);
+	m.resources.start();
+	m.resources.advance(5, 0);
+	for (const std::uint32_t cycles : {2, 30, 2, 30}) {
+		m.resources.advance(cycles, 0);
+		CHECK_FALSE(m.resources.happened(0x81));
+		CHECK(m.registers[reg::cntvr + 4] == 0);
+	}
+}
+
 TEST_CASE("The sequencer goes forward and back, one state at a time, and a reset is stronger", "[etm-registers]")
 {
 	Registers registers{Features{}};
 	Resources resources{registers};
-	/* Each comparator is an event: forward, back, both, reset. */
+	/* Each comparator is an event. */
 	constexpr std::uint64_t forward = 0x1000, back = 0x2000, reset = 0x3000;
 	registers.write(reg::acvr, forward);
 	registers.write(reg::acvr + 8, back);
