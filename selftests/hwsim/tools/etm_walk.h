@@ -155,11 +155,12 @@ private:
 		pending.reset();
 		untaken.reset();
 	}
-	/* It leads out of the trace; what began, and had no instruction, was nothing. */
+	/* The last step leads out of the trace; what began, and had no instruction, was nothing. */
 	void end()
 	{
-		if (pending && *pending)
-			listener.step(*pending, 0);
+		const std::uint64_t last = pending.value_or(untaken.value_or(0));
+		if (last)
+			listener.step(last, 0);
 		pending.reset();
 		untaken.reset();
 	}
@@ -203,16 +204,13 @@ private:
 			break;
 		case OCSD_GEN_TRC_ELEM_TRACE_ON:
 			counts = 0;
-			if (!pending)
-				pending = untaken;
 			end();
 			pending = 0;
 			break;
-		case OCSD_GEN_TRC_ELEM_EO_TRACE:
-			if (!pending)
-				pending = untaken;
-			[[fallthrough]];
 		case OCSD_GEN_TRC_ELEM_NO_SYNC:
+			untaken.reset();
+			[[fallthrough]];
+		case OCSD_GEN_TRC_ELEM_EO_TRACE:
 			counts = 0;
 			end();
 			break;

@@ -129,9 +129,7 @@ void Arm64Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_
 	unit.straight(block, pc, end);
 }
 
-/*
- * SVC and its like are exceptions, if firmware has not served them: QEMU's does what PSCI asks, and goes on behind the call.
- */
+/* SVC and its like are exceptions, if firmware has not served them: QEMU's does what PSCI asks, and goes on behind the call. */
 void Arm64Vcpu::transfer(const Transfer &transfer)
 {
 	if (transfer.kind == Branch::software_interrupt) {
