@@ -17,7 +17,7 @@ struct Faults {
 	std::uint64_t lost_interrupt = 0;   /* every so many maintenance interrupts one is not delivered */
 	std::uint64_t never_idle = 0;       /* TRCSTATR.IDLE is never set */
 	std::uint64_t flush_never_ends = 0; /* FFCR.FlushMan of a TMC is never cleared */
-	std::uint64_t never_ready = 0;      /* STS.TMCReady is never set again */
+	std::uint64_t never_ready = 0;      /* STS.TMCReady is 0 */
 	std::uint64_t memory_error = 0;     /* every so many bytes a write of an ETR fails */
 	std::uint64_t claimed = 0;          /* a debugger from outside has trace units, funnels, TMCs */
 

@@ -55,8 +55,8 @@ void Tmc::set_faults(const Faults &now)
 {
 	never_ready = now.never_ready;
 	never_flushed = now.flush_never_ends;
-	if (!never_ready && !captures())
-		show(reg::sts, read(reg::sts) | ready);
+	if (!captures())
+		show_ready();
 	if (now.memory_error == error_every)
 		return;
 	error_every = now.memory_error;
@@ -183,13 +183,19 @@ void Tmc::disable()
 	waiting.clear();
 	waiting_bytes = 0;
 	show(reg::ffsr, stopped);
-	show(reg::sts, read(reg::sts) | (never_ready ? 0 : ready));
+	show_ready();
+}
+
+/* Nothing is captured. */
+void Tmc::show_ready()
+{
+	show(reg::sts, never_ready ? read(reg::sts) & ~ready : read(reg::sts) | ready);
 }
 
 void Tmc::stop()
 {
 	show(reg::ffsr, stopped);
-	show(reg::sts, read(reg::sts) | (never_ready ? 0 : ready));
+	show_ready();
 	show_pointers();
 }
 

@@ -99,6 +99,7 @@ private:
 	void start();
 	void disable();
 	void stop();
+	void show_ready();
 	void flush();
 	void let_through();
 	void find_pages();

@@ -310,7 +310,9 @@ TEST_CASE("Faults of a TMC: a flush that never ends, not ready, errors of the me
 	Machine m;
 	Faults faults;
 	faults.flush_never_ends = faults.never_ready = 1;
+	CHECK(m.has(ready));
 	m.unit.set_faults(faults);
+	CHECK_FALSE(m.has(ready));
 	m.start(0, page);
 	m.trace(100);
 	m.stop_by_flush();
@@ -319,6 +321,7 @@ TEST_CASE("Faults of a TMC: a flush that never ends, not ready, errors of the me
 	faults = {};
 	faults.memory_error = 1000;
 	m.unit.set_faults(faults);
+	CHECK(m.has(ready));
 	m.set(reg::ctl, 0);
 	m.start(0, 4 * page);
 	m.trace(3000);
