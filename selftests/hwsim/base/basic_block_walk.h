@@ -31,7 +31,7 @@ public:
 	{
 		instructions++;
 		if (left_at && ip != *left_at)
-			abandon();
+			abandon(ip);
 		left_at.reset();
 		const bool inside = ip == next && next != end;
 		if (!inside)
@@ -65,7 +65,7 @@ public:
 	{
 		BasicBlockWalk rest = *this;
 		if (left_at)
-			rest.abandon();
+			rest.abandon(0);
 		rest.drop_restarts(0);
 		return blocks.size() - rest.at;
 	}
@@ -88,11 +88,14 @@ private:
 			at++;
 	}
 
-	/* A block that was left ends there, what was begun anew of it, too; and one that begins there has, but nothing of it was done. */
-	void abandon()
+	/*
+	 * The trace goes on at "ip" instead. A block that was left ends there, what was begun anew of it, too; and one that begins there has, but
+	 * nothing of it was done. A system call that is begun anew, for a signal, is a block of its own, and not what is left of the one before.
+	 */
+	void abandon(std::uint64_t ip)
 	{
-		while (at < blocks.size() && blocks[at].from >= start && blocks[at].from < *left_at &&
-			ends(blocks[at]) == end)
+		while (at < blocks.size() && blocks[at].from != ip && blocks[at].from >= start &&
+			blocks[at].from < *left_at && ends(blocks[at]) == end)
 			at++;
 		while (at < blocks.size() && blocks[at].from == *left_at)
 			at++;

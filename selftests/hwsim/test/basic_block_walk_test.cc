@@ -92,3 +92,24 @@ TEST_CASE("a block that is left for another processor ends there, or has done no
 	other.step(0x3000, 2);
 	CHECK(other.differences == 1);
 }
+
+TEST_CASE("a system call that is begun anew for a signal is a block of its own")
+{
+	/* SVC is the last instruction of the block, and left behind it, at 0x1004; the kernel goes back to it, twice. */
+	const std::vector<Step> restarted = {{0x1000, 4}, {0x1002, 2}, {0x1002, 2}, {0x1004, 2}};
+	BasicBlockWalk call = walk(restarted, {0x1000, 0x1002});
+	for (int i = 0; i < 2; i++) {
+		call.leave(0x1004);
+		call.step(0x1002, 2);
+	}
+	call.leave(0x1004);
+	call.step(0x1004, 2);
+	CHECK(call.differences == 0);
+	CHECK(call.left() == 0);
+	/* It has to have been executed as often as the trace has it. */
+	const std::vector<Step> done = {{0x1000, 4}, {0x1004, 2}};
+	BasicBlockWalk once = walk(done, {0x1000, 0x1002});
+	once.leave(0x1004);
+	once.step(0x1002, 2);
+	CHECK(once.differences == 1);
+}
