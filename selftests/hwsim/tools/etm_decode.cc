@@ -3,11 +3,13 @@
  * hwsim-etm-decode: a raw trace of an ETE or ETMv4, of a static program, instruction by instruction through OpenCSD: a second opinion
  * beside perf.
  *
- *   hwsim-etm-decode [--code KCORE] TRUTH-PREFIX.unit RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
+ *   hwsim-etm-decode [--code KCORE] [--steps FILE] TRUTH-PREFIX.unit RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
  *
  * TRUTH-PREFIX.unit.0, .1, ... say what the trace units are, and how they were programmed (EtmUnit). KCORE is a copy of the kernel's code,
  * as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and exceptions as
  * hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to be in it.
+ * With FILE, where each instruction was that single steps have found (guest/stepper), the instructions of all traces have to be these, in their
+ * order.
  * Exit status 0: no errors.
  */
 #include <cstdio>
@@ -21,10 +23,47 @@ namespace
 
 using namespace hwsim;
 
+/* The instructions of single steps, one after the other. */
+class StepWalk
+{
+public:
+	explicit StepWalk(const std::string &path)
+	{
+		std::ifstream file(path, std::ios::binary);
+		for (std::uint64_t at = 0; file.read(reinterpret_cast<char *>(&at), sizeof at);)
+			steps.push_back(at);
+	}
+	void take(std::uint64_t at)
+	{
+		if (!different && (next == steps.size() || steps[next] != at))
+			different = at;
+		next += !different;
+	}
+	/* All of them, and no other. */
+	bool is_right() const
+	{
+		if (different)
+			std::cerr << "step " << next << " of " << steps.size() << ": the trace has " << std::hex
+				  << *different << " instead of " << (next < steps.size() ? steps[next] : 0) << std::dec
+				  << "\n";
+		else
+			std::cerr << next << " of " << steps.size() << " steps are in the trace\n";
+		return !different && next && next == steps.size();
+	}
+
+private:
+	std::vector<std::uint64_t> steps;
+	std::size_t next = 0;
+	std::optional<std::uint64_t> different;
+};
+
 class Decoder final : public EtmListener
 {
 public:
-	Decoder(unsigned of, BasicBlockWalk *executed) : cpu(of), blocks(executed) {}
+	Decoder(unsigned of, BasicBlockWalk *executed, StepWalk *of_program)
+		: cpu(of), blocks(executed), steps(of_program)
+	{
+	}
 
 	/* What is in the log and not in the trace, and the reverse. */
 	void judge_blocks()
@@ -50,6 +89,8 @@ private:
 	{
 		if (blocks)
 			blocks->step(at, 4);
+		if (steps)
+			steps->take(at);
 		instructions++;
 	}
 	void step(std::uint64_t from, std::uint64_t to) override
@@ -71,31 +112,58 @@ private:
 
 	unsigned cpu;
 	BasicBlockWalk *blocks;
+	StepWalk *steps;
 	std::size_t instructions = 0, branches = 0;
 };
 
-int run(const std::string &units, const std::string &prefix, const std::vector<std::string> &code,
-	const std::string &log)
+struct Options {
+	std::string kcore, steps, units, raw, program, blocks;
+};
+
+/* Nothing if these are not they. */
+std::optional<Options> options(std::vector<std::string> words)
+{
+	Options all;
+	while (words.size() > 2 && words[0].starts_with("--")) {
+		if (words[0] != "--code" && words[0] != "--steps")
+			return {};
+		(words[0] == "--code" ? all.kcore : all.steps) = words[1];
+		words.erase(words.begin(), words.begin() + 2);
+	}
+	if (words.size() != 3 && words.size() != 4)
+		return {};
+	all.units = words[0], all.raw = words[1], all.program = words[2];
+	if (words.size() > 3)
+		all.blocks = words[3];
+	return all;
+}
+
+int run(const Options &with)
 {
 	std::size_t errors = 0;
+	StepWalk steps(with.steps);
 	for (unsigned cpu = 0;; cpu++) {
-		std::ifstream file(prefix + "." + std::to_string(cpu), std::ios::binary);
+		const std::string number = "." + std::to_string(cpu);
+		std::ifstream file(with.raw + number, std::ios::binary);
 		if (!file)
 			break;
 		const std::vector<char> trace{std::istreambuf_iterator<char>(file), {}};
 		if (trace.empty())
 			continue;
-		const auto executed = log.empty() ? std::vector<Step>{} : read_truth(log + "." + std::to_string(cpu));
+		const auto executed = with.blocks.empty() ? std::vector<Step>{} : read_truth(with.blocks + number);
 		BasicBlockWalk blocks(executed);
-		Decoder decoder(cpu, log.empty() ? nullptr : &blocks);
-		EtmWalk walk(decoder, EtmUnit::read(units + "." + std::to_string(cpu)));
-		for (const std::string &path : code)
-			walk.load(path);
+		Decoder decoder(cpu, with.blocks.empty() ? nullptr : &blocks, with.steps.empty() ? nullptr : &steps);
+		EtmWalk walk(decoder, EtmUnit::read(with.units + number));
+		if (!with.kcore.empty())
+			walk.load(with.kcore);
+		walk.load(with.program);
 		walk.run({reinterpret_cast<const std::uint8_t *>(trace.data()), trace.size()});
 		decoder.judge_blocks();
 		decoder.tell();
 		errors += decoder.errors;
 	}
+	if (!with.steps.empty() && !steps.is_right())
+		errors++;
 	return errors ? 1 : 0;
 }
 
@@ -103,19 +171,14 @@ int run(const std::string &units, const std::string &prefix, const std::vector<s
 
 int main(int argc, char **argv)
 {
-	std::vector<std::string> words(argv + 1, argv + argc), code;
-	if (words.size() > 2 && words[0] == "--code") {
-		code.push_back(words[1]);
-		words.erase(words.begin(), words.begin() + 2);
-	}
-	if (words.size() != 3 && words.size() != 4) {
-		std::cerr << "usage: hwsim-etm-decode [--code KCORE] TRUTH-PREFIX.unit RAW-PREFIX ELF "
+	const auto with = options({argv + 1, argv + argc});
+	if (!with) {
+		std::cerr << "usage: hwsim-etm-decode [--code KCORE] [--steps FILE] TRUTH-PREFIX.unit RAW-PREFIX ELF "
 			     "[TRUTH-PREFIX.blocks] > branches\n";
 		return 2;
 	}
-	code.push_back(words[2]);
 	try {
-		return run(words[0], words[1], code, words.size() > 3 ? words[3] : "");
+		return run(*with);
 	} catch (const std::exception &error) {
 		std::cerr << "hwsim-etm-decode: " << error.what() << "\n";
 		return 2;

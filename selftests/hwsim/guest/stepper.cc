@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Runs a program by single steps, from its first instruction to its last, and writes down where each was: what it executes, by a way that
+ * neither a trace unit nor an emulator's plugin has a part in. Of arm64.
+ *
+ *   stepper FILE PROGRAM [ARGUMENT...]
+ *
+ * FILE: addresses of 64 bits, in the order of execution. Exit status: that of the program.
+ */
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace
+{
+
+[[noreturn]] void give_up(const char *what)
+{
+	std::perror(what);
+	std::exit(125);
+}
+
+class Stepper
+{
+public:
+	Stepper(pid_t of, std::FILE *to) : child(of), log(to) {}
+	/* To its end; its status as a shell has it. */
+	int run()
+	{
+		if (!wait())
+			give_up("the program has ended before its first instruction");
+		while (is_exclusive_load(word(pc())) ? step_exclusive() : step())
+			;
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+
+private:
+	static constexpr std::uint64_t size = 4; /* of an instruction */
+	static constexpr unsigned longest = 16;  /* of what is between a load and its store */
+
+	std::uint64_t pc() const
+	{
+		user_regs_struct registers;
+		iovec vector = {&registers, sizeof registers};
+		if (ptrace(PTRACE_GETREGSET, child, NT_PRSTATUS, &vector))
+			give_up("PTRACE_GETREGSET");
+		return registers.pc;
+	}
+	/* False if it has ended. */
+	bool wait()
+	{
+		if (waitpid(child, &status, 0) != child)
+			give_up("waitpid");
+		signal = WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP ? WSTOPSIG(status) : 0;
+		return WIFSTOPPED(status);
+	}
+	void executed(std::uint64_t at) { std::fwrite(&at, sizeof at, 1, log); }
+
+	/*
+	 * Not each step executes an instruction. One that faults the program is stopped at again, with a signal; where a signal is delivered the
+	 * step ends at the first instruction of the handler; behind a system call the kernel stops the program twice; and some instructions are
+	 * carried out by the kernel.
+	 */
+	bool step()
+	{
+		const std::uint64_t at = pc();
+		const bool elsewhere = signal || is_emulated(word(at)), behind_call = called;
+		called = !signal && is_call(word(at));
+		if (ptrace(PTRACE_SINGLESTEP, child, nullptr, signal))
+			give_up("PTRACE_SINGLESTEP");
+		const bool there = wait();
+		if (!elsewhere && !((signal || behind_call) && pc() == at))
+			executed(at);
+		return there;
+	}
+
+	/*
+	 * A store-exclusive would fail behind each step since its load, for ever. So these run at once, to behind the store, or to where a branch
+	 * in between leads (Arm ARM, DDI0487, B2.17; as debuggers do it).
+	 */
+	bool step_exclusive()
+	{
+		const std::uint64_t begin = pc();
+		std::uint64_t store = begin + size, branch = 0;
+		while (!is_exclusive_store(word(store))) {
+			if (is_conditional(word(store)))
+				branch = store;
+			if ((store += size) > begin + longest * size)
+				return step();
+		}
+		const std::uint64_t behind = store + size,
+				    other = branch ? branch + displacement(word(branch)) : behind;
+		const std::uint32_t kept = replace(behind, breakpoint), kept_other = replace(other, breakpoint);
+		if (ptrace(PTRACE_CONT, child, nullptr, 0) || !wait() || signal)
+			give_up("an exclusive store is not reached");
+		const std::uint64_t end = pc();
+		replace(other, kept_other);
+		replace(behind, kept);
+		for (std::uint64_t at = begin; at <= (end == behind ? store : branch); at += size)
+			executed(at);
+		return true;
+	}
+
+	static bool is_call(std::uint32_t word) { return (word & 0xffe0'001f) == 0xd400'0001; } /* SVC */
+	/* MRS of an identification register: traps to the kernel, which goes on behind it (arch/arm64/kernel/cpufeature.c, do_emulate_mrs()). */
+	static bool is_emulated(std::uint32_t word) { return (word & 0xffff'f000) == 0xd538'0000; }
+	static constexpr std::uint32_t breakpoint = 0xd420'0000; /* BRK #0 */
+	/* Load/store exclusive, of one register or two (C4.1.94); B.cond, CBZ and CBNZ. */
+	static bool is_exclusive_load(std::uint32_t word) { return (word & 0x3fc0'0000) == 0x0840'0000; }
+	static bool is_exclusive_store(std::uint32_t word) { return (word & 0x3fc0'0000) == 0x0800'0000; }
+	static bool is_conditional(std::uint32_t word)
+	{
+		return (word & 0xff00'0010) == 0x5400'0000 || (word & 0x7e00'0000) == 0x3400'0000;
+	}
+	static std::uint64_t displacement(std::uint32_t word)
+	{
+		return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::uint64_t{word} << 40) >> 45 << 2);
+	}
+	/* What is in its memory there, of the two instructions in a word of ptrace(). Its code does not change but by replace(). */
+	std::uint64_t words(std::uint64_t at)
+	{
+		at &= ~std::uint64_t{7};
+		const auto [known, is_new] = code.try_emplace(at);
+		if (is_new)
+			known->second = static_cast<std::uint64_t>(ptrace(PTRACE_PEEKTEXT, child, at, nullptr));
+		return known->second;
+	}
+	std::uint32_t word(std::uint64_t at) { return static_cast<std::uint32_t>(words(at) >> at % 8 * 8); }
+	std::uint32_t replace(std::uint64_t at, std::uint32_t by)
+	{
+		const std::uint32_t before = word(at);
+		const unsigned shift = at % 8 * 8;
+		const std::uint64_t now = (words(at) & ~(std::uint64_t{0xffff'ffff} << shift)) | std::uint64_t{by}
+													 << shift;
+		if (ptrace(PTRACE_POKETEXT, child, at & ~std::uint64_t{7}, now))
+			give_up("PTRACE_POKETEXT");
+		code[at & ~std::uint64_t{7}] = now;
+		return before;
+	}
+
+	const pid_t child;
+	std::FILE *const log;
+	std::unordered_map<std::uint64_t, std::uint64_t> code;
+	int status = 0, signal = 0;
+	bool called = false; /* the last step was a system call */
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 125;
+	std::FILE *log = std::fopen(argv[1], "wb");
+	if (!log)
+		give_up(argv[1]);
+	const pid_t child = fork();
+	if (!child) {
+		ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+		execv(argv[2], argv + 2);
+		give_up(argv[2]);
+	}
+	const int status = Stepper(child, log).run();
+	return std::fclose(log) ? 125 : status;
+}
