@@ -28,7 +28,10 @@ void PacketStream::forget()
 	last_time = 0;
 }
 
-/* IHI0064, "Trace On element": in front of each stretch, and a decoder forgets return addresses there. */
+/*
+ * IHI0064, "Trace On element": in front of each stretch, and a decoder forgets return addresses there. Silicon tells the context behind each, even where
+ * it is that of before (arm64/transitions).
+ */
 void PacketStream::enable(const Address &at, const Context &in)
 {
 	on = true;
@@ -39,6 +42,7 @@ void PacketStream::enable(const Address &at, const Context &in)
 	put(trace_on());
 	return_count = 0;
 	cycles_known = false;
+	told.reset();
 	put_place(at, in);
 }
 
@@ -128,17 +132,17 @@ void PacketStream::ret(const Address &to)
 	element(true);
 }
 
-/* IHI0064, "Exception Return element"; ETE has none: a decoder knows the instruction. */
+/* IHI0064, "Exception Return element"; ETE has none: a decoder knows the instruction. Silicon has it behind the address (arm64/transitions). */
 void PacketStream::exception_return(const Address &to, const Context &in)
 {
 	if (muted)
 		return;
 	add_atom(true);
+	target = {to, in};
 	if (!config.ete) {
-		flush_atoms();
+		settle();
 		put(etm::exception_return());
 	}
-	target = {to, in};
 	element_done();
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../arm64/etm_packet.h"
-#include "opencsd_reader.h"
+#include "../tools/opencsd_reader.h"
 
 using namespace hwsim::arm64::etm;
 

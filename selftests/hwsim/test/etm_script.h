@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "../arm64/etm_stream.h"
-#include "opencsd_reader.h"
+#include "../tools/opencsd_reader.h"
 
 class EtmScript
 {
@@ -318,12 +318,16 @@ inline void EtmScript::branch_executed(const Instruction &instruction)
 		stream.ret({to});
 		break;
 	case Kind::eret:
-		say("eret");
-		if (config.ete) /* else it is a packet of its own, and no P0 element */
-			certain = words.size();
 		context.level = part_of(to).level;
 		stream.exception_return({to}, context);
+		/* ETE has no packet of it, and OpenCSD tells it with the instruction; ETMv4 has one behind the address. */
+		if (config.ete) {
+			say("eret");
+			certain = words.size();
+		}
 		say_context(); /* with the address, which is in front of the cycles */
+		if (!config.ete)
+			say("eret");
 		count_cycles();
 		return;
 	default:

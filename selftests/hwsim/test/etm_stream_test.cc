@@ -69,7 +69,7 @@ TEST_CASE("a stretch begins with Trace On, the first one with a synchronization"
 	f.stream.not_taken();
 	f.stream.disable();
 	f.stream.enable({0x40'2000}, user);
-	CHECK(f.said() == "N on 402000 ");
+	CHECK(f.said() == "N on 402000+context ");
 	f.stream.indirect({0x40'5000}); /* where nothing is traced */
 	f.stream.disable();
 	f.stream.enable({0x40'2000}, kernel);
@@ -123,7 +123,7 @@ TEST_CASE("the return stack has its depth, and is empty behind a synchronization
 	f.stream.disable();
 	f.stream.enable({0x40'2000}, user);
 	f.stream.ret({0x40'1100});
-	CHECK(f.said() == "E on =402000 E =401100 ");
+	CHECK(f.said() == "E on 402000+context E =401100 ");
 }
 
 TEST_CASE("an exception says where it returns to, and the handler has its context", "[etm]")
@@ -134,7 +134,7 @@ TEST_CASE("an exception says where it returns to, and the handler has its contex
 	f.stream.exception(Exception::irq, {0x40'1008});
 	f.stream.handler({0xffff'8000'1000'0280}, kernel);
 	f.stream.exception_return({0x40'1008}, user);
-	CHECK(f.said() == "N exception 401008 ffff800010000280+context E return 401008+context ");
+	CHECK(f.said() == "N exception 401008 ffff800010000280+context E 401008+context return ");
 	f.stream.exception(Exception::irq, {0x40'1008});
 	f.stream.disable(); /* the kernel is not traced */
 	CHECK(f.said() == "exception =401008 ");
@@ -195,7 +195,7 @@ TEST_CASE("cycles are told from the threshold on, and are unknown at first", "[e
 	f.stream.enable({0x40'2000}, user);
 	f.stream.cycles(20);
 	f.stream.not_taken();
-	CHECK(f.said() == "on 402000 N cycles:0 ");
+	CHECK(f.said() == "on 402000+context N cycles:0 ");
 }
 
 TEST_CASE("the time stands behind what came before", "[etm]")

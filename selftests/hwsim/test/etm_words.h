@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "opencsd_reader.h"
+#include "../tools/opencsd_reader.h"
 
 class EtmWords
 {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "enumerator.h"
+#include "../tools/enumerator.h"
 
 /* All packets from the first byte on; throws what libipt says of a bad one. */
 inline std::vector<pt_packet> read_packets(std::span<const std::uint8_t> bytes)

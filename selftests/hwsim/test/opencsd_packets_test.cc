@@ -11,10 +11,9 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "../arm64/etm_packet.h"
-#include "opencsd_reader.h"
+#include "../tools/opencsd_reader.h"
 
 using namespace hwsim::arm64::etm;
 
@@ -28,24 +27,6 @@ std::filesystem::path tests()
 	if (!std::filesystem::exists(OPENCSD_TESTS))
 		SKIP("built without OpenCSD's sources");
 	return OPENCSD_TESTS;
-}
-
-std::vector<TraceUnit> units_of(const std::filesystem::path &path)
-{
-	std::ifstream file(path);
-	std::vector<TraceUnit> units;
-	for (std::string line; std::getline(file, line);) {
-		std::istringstream words(line);
-		TraceUnit unit;
-		std::string type;
-		std::uint32_t id = 0;
-		words >> type >> std::hex >> unit.idr0 >> unit.idr1 >> unit.idr2 >> unit.idr8 >> unit.devarch >>
-			unit.configr >> id;
-		unit.ete = type == "ete";
-		unit.id = static_cast<std::uint8_t>(id);
-		units.push_back(unit);
-	}
-	return units;
 }
 
 /* One trace unit's packets in the order they came in, written once more. */
@@ -206,7 +187,7 @@ TEST_CASE("packets are the bytes that silicon makes of them", "[etm]")
 	for (const auto &file : std::filesystem::directory_iterator(tests())) {
 		if (file.path().extension() != ".units")
 			continue;
-		const auto units = units_of(file.path());
+		const auto units = read_units(file.path());
 		auto trace = file.path();
 		const bool framed = std::filesystem::exists(trace.replace_extension(".frames"));
 		std::ifstream bytes_of(framed ? trace : trace.replace_extension(".raw"), std::ios::binary);

@@ -9,25 +9,19 @@
  * these; and those that it has for theirs, and that are not there. Exit status 0 if there are none of either. What tells of time may stand anywhere but in PSB+, and
  * is left out, and so are PADs. Of silicon also: which pairs of the table it has and we never, and the reverse, of packets that it has.
  */
-#include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "image.h"
+#include "transition_table.h"
 
 using namespace hwsim;
 
 namespace
 {
-
-using Pair = std::pair<std::string, std::string>;
 
 std::string name_of(const pt_packet &packet)
 {
@@ -69,7 +63,7 @@ bool of_time(const std::string &name, bool in_psb)
 }
 
 /* Adds the pairs of a trace: from each PSB on, up to what libipt cannot read. Each with the first place it is at. */
-void collect(const std::string &path, bool may_end_in_newline, std::map<Pair, std::string> &pairs)
+void collect(const std::string &path, bool may_end_in_newline, Pairs &pairs)
 {
 	Bytes trace = read_file(path);
 	/* As LLVM keeps them; it would be a TNT. */
@@ -107,99 +101,13 @@ void collect(const std::string &path, bool may_end_in_newline, std::map<Pair, st
 	}
 }
 
-struct Table {
-	std::set<Pair> pairs;
-	std::set<std::string> absent; /* packets that only theirs have: nothing is said of their neighbours */
-
-	bool silent_of(const Pair &pair) const { return absent.contains(pair.first) || absent.contains(pair.second); }
-};
-
-/* The next field, without blanks around it. */
-std::string field(std::istringstream &line)
-{
-	std::string text;
-	std::getline(line, text, '|');
-	const auto from = text.find_first_not_of(" \t");
-	return from == text.npos ? "" : text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
-
-std::vector<std::string> words(const std::string &text)
-{
-	std::istringstream list(text);
-	return {std::istream_iterator<std::string>(list), {}};
-}
-
-/* What it says of the traces of "whose". */
-Table read_table(const std::string &path, const std::string &whose)
-{
-	std::ifstream file(path);
-	Table table;
-	if (!file)
-		throw std::runtime_error("cannot read " + path);
-	for (std::string text; std::getline(file, text);) {
-		if (text.empty() || text.starts_with('#'))
-			continue;
-		std::istringstream line(text);
-		const std::string from = field(line), where = field(line), others = field(line),
-				  in_silicon = field(line);
-		if (field(line).empty())
-			throw std::runtime_error(path + ": no reason: " + text);
-		const auto next = words(others), seen = in_silicon == "-" ? words("") : words(in_silicon);
-		for (const std::string &to : seen)
-			if (std::ranges::find(next, to) == next.end())
-				throw std::runtime_error(path + ": silicon has what may not be next: " + text);
-		if (where == "silicon" && seen != next)
-			throw std::runtime_error(path + ": not in silicon either: " + text);
-		const bool among = where == whose || (where == "both" && whose != "silicon");
-		for (const std::string &to : whose == "silicon" ? seen : among ? next : words(""))
-			if (from == "absent")
-				table.absent.insert(to);
-			else
-				table.pairs.insert({from, to});
-	}
-	return table;
-}
-
-/* What one has and the other not, of packets that silicon has. */
-void compare_with_silicon(const Table &silicon, const Table &ours)
-{
-	std::set<std::string> packets;
-	for (const auto &[from, to] : silicon.pairs)
-		packets.insert({from, to});
-	std::size_t common = 0;
-	for (const Pair &pair : silicon.pairs)
-		if (ours.pairs.contains(pair))
-			common++;
-		else
-			std::printf("%s, then %s: silicon's alone\n", pair.first.c_str(), pair.second.c_str());
-	for (const Pair &pair : ours.pairs)
-		if (!silicon.pairs.contains(pair) && packets.contains(pair.first) && packets.contains(pair.second))
-			std::printf("%s, then %s: ours alone\n", pair.first.c_str(), pair.second.c_str());
-	std::printf("silicon has %zu pairs, %zu of them ours\n", silicon.pairs.size(), common);
-}
-
 int run(int argc, char **argv)
 {
 	const std::string whose = argv[2];
-	const Table table = read_table(argv[1], whose);
-	std::map<Pair, std::string> pairs;
-	std::size_t wrong = 0;
-	const auto say = [&](const Pair &pair, const std::string &what) {
-		std::printf("%s, then %s: %s\n", pair.first.c_str(), pair.second.c_str(), what.c_str());
-		wrong++;
-	};
+	Pairs pairs;
 	for (int i = 3; i < argc; i++)
 		collect(argv[i], whose == "silicon", pairs);
-	for (const auto &[pair, where] : pairs)
-		if (!table.pairs.contains(pair) && !table.silent_of(pair))
-			say(pair, "not in the table of " + whose + ": " + where);
-	for (const Pair &pair : table.pairs)
-		if (whose == "theirs" && !pairs.contains(pair))
-			say(pair, "in the table of theirs, and not there");
-	if (whose == "silicon")
-		compare_with_silicon(table, read_table(argv[1], "ours"));
-	std::printf("%zu pairs of packets, %zu wrong\n", pairs.size(), wrong);
-	return wrong ? 1 : 0;
+	return judge(argv[1], whose, pairs) ? 1 : 0;
 }
 
 } // namespace

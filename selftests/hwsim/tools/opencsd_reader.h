@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* OpenCSD over bytes in memory: its packet processor, and its decoder over a program that is in memory, too. */
-#ifndef HWSIM_TEST_OPENCSD_READER_H
-#define HWSIM_TEST_OPENCSD_READER_H
+#ifndef HWSIM_TOOLS_OPENCSD_READER_H
+#define HWSIM_TOOLS_OPENCSD_READER_H
 
 #include <opencsd/c_api/opencsd_c_api.h>
 
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -36,6 +38,25 @@ struct EtmPacket {
 
 	unsigned type() const { return number(packet.type); }
 };
+
+/* Those of a trace that selftests/vm/opencsd-tests has collected. */
+inline std::vector<TraceUnit> read_units(const std::string &path)
+{
+	std::ifstream file(path);
+	std::vector<TraceUnit> units;
+	for (std::string line; std::getline(file, line);) {
+		std::istringstream words(line);
+		TraceUnit unit;
+		std::string type;
+		std::uint32_t id = 0;
+		words >> type >> std::hex >> unit.idr0 >> unit.idr1 >> unit.idr2 >> unit.idr8 >> unit.devarch >>
+			unit.configr >> id;
+		unit.ete = type == "ete";
+		unit.id = static_cast<std::uint8_t>(id);
+		units.push_back(unit);
+	}
+	return units;
+}
 
 /* Bytes in, packets or elements out. Throws what OpenCSD does not like. */
 class OpenCsd

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a decoder's library has read may be none of the values of its enumeration: number() is it, as it is. */
-#ifndef HWSIM_TEST_ENUMERATOR_H
-#define HWSIM_TEST_ENUMERATOR_H
+#ifndef HWSIM_TOOLS_ENUMERATOR_H
+#define HWSIM_TOOLS_ENUMERATOR_H
 
 #include <cstring>
 
