@@ -35,12 +35,12 @@ constexpr bool is_branch(Branch kind)
 }
 
 struct BasicBlock {
-	/* At translation; of another mapping of the same code only the page offset is right. */
+	/* The address at translation. In another mapping of the same code only its page offset is right. */
 	std::uint64_t address = 0;
 	std::uint32_t length = 0;                       /* bytes */
 	std::uint32_t last = 0;                         /* offset of the last instruction */
 	std::int64_t displacement = 0;                  /* of a direct branch, from the end of the block */
-	std::uint64_t address_mask = ~std::uint64_t{0}; /* what a branch target is cut to in this execution mode */
+	std::uint64_t address_mask = ~std::uint64_t{0}; /* of branch targets in this execution mode */
 	Branch kind = Branch::none;
 	std::uint8_t level = 0;          /* privilege level, as the architecture numbers them */
 	std::uint8_t side = 0;           /* whose level that is: 0 the kernel's, 1 that of programs */
