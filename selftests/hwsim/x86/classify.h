@@ -23,8 +23,8 @@ struct Instruction {
 	Special special = Special::none;
 	std::int64_t displacement = 0;
 	bool wide = false;        /* PTWRITE: 64-bit operand */
-	bool in_memory = false;   /* the operand, of what QEMU does not know, is not a register */
-	std::uint8_t operand = 0; /* number of the register that is one */
+	bool in_memory = false;   /* PTWRITE, VMXON: the operand is not a register */
+	std::uint8_t operand = 0; /* number of the register that is the operand */
 };
 
 Instruction classify(std::span<const std::uint8_t> bytes);

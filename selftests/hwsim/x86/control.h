@@ -19,7 +19,7 @@ namespace hwsim::x86
 struct Settings : hwsim::Settings {
 	Faults faults;
 	Rules rules;
-	/* What registers are to be lost next, or were last. */
+	/* The loss of registers that comes next, or came last. */
 	Loss loss;
 };
 
@@ -32,7 +32,7 @@ public:
 
 	/* CPUID with this in EAX, the address of a command in RCX and its length in RDX. EAX is then 0 if it was carried out. */
 	static constexpr std::uint32_t cpuid_leaf = 0x4857'5349;
-	/* What EBX is then, in any case: on a machine without the plugin it is something else. */
+	/* EBX afterwards, whether the command was carried out or not; on a machine without the plugin it is something else. */
 	static constexpr std::uint32_t signature = 0x4953'5748;
 	static constexpr std::size_t longest = 256;
 
@@ -40,7 +40,7 @@ private:
 	/* "fault NAME:NUMBER", 0 is off; "lenient RULE", "strict RULE"; "lose ...", see Loss. */
 	bool set(std::string_view verb, std::string_view object) override;
 
-	Settings now; /* but for those that are common */
+	Settings now; /* except the common ones */
 };
 
 } // namespace hwsim::x86

@@ -14,13 +14,13 @@ namespace hwsim::x86
 
 struct Loss {
 	enum class To : std::uint8_t {
-		nothing, /* a loss that was announced does not come */
+		nothing, /* an announced loss is cancelled */
 		reset,   /* SDM volume 3, "Processor State Following Reset" */
 		other,   /* what another owner left behind, TraceEn, TR and BTS being clear */
 	};
 	To to = To::nothing;
 	std::uint64_t base = 0; /* of "other": its OUTPUT_BASE */
-	/* It happens right before each processor's next WRMSR to this; at once if 0. */
+	/* The loss comes right before each processor's next WRMSR of this MSR; at once if 0. */
 	std::uint32_t at = 0;
 
 	/* "reset", "other:BASE", either with " at MSR"; "nothing". False, and no change, if it is none of these. */
