@@ -89,7 +89,7 @@ public:
 	/* Takes back the instructions that an interrupt or exception before "from" kept from running. */
 	void uncount_fault(Cause cause, std::uint64_t from);
 
-	/* Brings the totals up to date; times are those of the clock that cycles are counted by. */
+	/* Brings the totals up to date; "now" is a time of the clock by which cycles are counted. */
 	void collect(std::uint64_t now);
 	void pass_time(std::uint64_t now);
 	/* The vCPU wakes up from a sleep in which no cycles pass. */

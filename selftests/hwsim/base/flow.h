@@ -46,7 +46,7 @@ public:
 	 * When the block is left, straight() tells all of them again.
 	 */
 	virtual void reach(const BasicBlock &, std::uint64_t, std::uint64_t) {}
-	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
+	/* An interrupt or exception: "from" has not run, or is where the program will go on; "to" is the handler. */
 	virtual void interrupt(const Place &from, const Place &to) = 0;
 	/* The instruction at "from", the last of the block before, wrote the root of the page tables. */
 	virtual void address_space(std::uint64_t from) = 0;

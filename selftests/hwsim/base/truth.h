@@ -24,7 +24,7 @@ namespace hwsim
  * begins anew.
  */
 constexpr std::uint64_t loss = 2;
-/* "to" of a mark that ends a loss instead: exactly the steps between the mark before and this one were lost. */
+/* "to" of a mark that ends a loss instead: the steps between the mark before and this one were lost. */
 constexpr std::uint64_t resumption = 1;
 
 /*

@@ -8,7 +8,7 @@
  *   - a mark where trace was lost, and another where the trace resumes with branches told.
  *
  * The trace unit is asked before and after each step whether it tells branches, so the log does not prove that the unit is on when it has to
- * be. The log lacks branches that were not taken: if the trace lacks one, the decoder goes astray.
+ * be. Branches that were not taken are not in the log: if one is missing in the trace, the decoder goes astray, which shows.
  *
  * TraceUnit is a FlowListener with tells_branches(), left_for() and plain_transfer(); a template, because it is called for each block that is
  * traced.

@@ -87,7 +87,7 @@ public:
 		for (unsigned i = 0; i < hole.size; i++)
 			bytes[hole.at + i] = static_cast<std::uint8_t>(value >> 8 * i);
 	}
-	/* The hole has the address of here. */
+	/* Fills in the address of this place. */
 	void land_absolute(Hole hole)
 	{
 		for (unsigned i = 0; i < hole.size; i++)

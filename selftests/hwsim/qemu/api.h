@@ -95,7 +95,7 @@ void qemu_plugin_register_vcpu_discon_cb(
 	qemu_plugin_id_t id, qemu_plugin_discon_type type, qemu_discon_cb cb, void *data);
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plain_cb cb, void *data);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plain_cb cb, void *data);
-/* Soon, with all vCPUs stopped: throws away all translations and registrations, then calls. */
+/* Takes effect soon, with all vCPUs stopped: throws away all translations and registrations, then calls cb. */
 void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plain_cb cb, void *data);
 
 /* In a translation callback */

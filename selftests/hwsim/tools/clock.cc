@@ -30,7 +30,7 @@ struct Between {
 /* What is known of the clocks, and of the program. */
 struct Known {
 	std::uint32_t denominator = 0,
-		      numerator = 0; /* CPUID 15H: the TSC counts so many when the crystal counts so many */
+		      numerator = 0; /* CPUID 15H: ticks of the crystal, and of the TSC in the same time */
 	unsigned mtc_frequency = 0;
 	unsigned ratio = 0;
 	bool cycles = false, ptwrites = false;

@@ -110,7 +110,7 @@ private:
 	}
 	void tell(const pt_event &event)
 	{
-		/* PSB+ repeats where we are; nothing has happened. */
+		/* PSB+ repeats the state; nothing has happened. */
 		if (event.status_update)
 			return;
 		switch (event.type) {

@@ -111,7 +111,7 @@ void collect(const std::string &path, bool may_end_in_newline, std::map<Pair, st
 
 struct Table {
 	std::set<Pair> pairs;
-	std::set<std::string> absent; /* packets that only theirs have: nothing is said of their neighbours */
+	std::set<std::string> absent; /* packets that only theirs have: their neighbours are not checked */
 
 	bool silent_of(const Pair &pair) const { return absent.contains(pair.first) || absent.contains(pair.second); }
 };

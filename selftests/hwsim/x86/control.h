@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Control of an x86 machine: the commands about its faults, rules and registers, and how a program in the guest gives one: by CPUID.
- */
+/* Control of an x86 machine: the commands about its faults, rules and registers. A program in the guest gives a command by CPUID. */
 #ifndef HWSIM_X86_CONTROL_H
 #define HWSIM_X86_CONTROL_H
 

@@ -162,7 +162,7 @@ void Lbr::write(std::uint32_t msr, std::uint64_t value)
 		break;
 	}
 	const Where at = where(msr);
-	if (at.record >= depth) /* architectural ones that were not chosen are 0 */
+	if (at.record >= depth) /* architectural records beyond the chosen depth are 0 */
 		return;
 	Record &record = records[at.record];
 	(at.bank == Bank::from ? record.from : at.bank == Bank::to ? record.to : record.info) = value;
@@ -197,8 +197,8 @@ void Lbr::forget_newest()
 }
 
 /*
- * SDM volume 3, "LBR Stack" for what is where; "Filtering of Last Branch Records"; "Call-Stack LBR" ("LBR call-stack mode"): returns take
- * the newest record back, and a call of the next instruction, which does not return, gets none.
+ * SDM volume 3, "LBR Stack": which register has what; "Filtering of Last Branch Records"; "Call-Stack LBR" ("LBR call-stack mode"): a
+ * return removes the newest record, and a call of the next instruction, which does not return, gets none.
  */
 void Lbr::record(const Transfer &branch, std::uint64_t now)
 {

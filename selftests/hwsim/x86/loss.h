@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Loss: the registers of trace units no longer hold what software wrote last, as after S3, or after somebody else has used the
- * unit. Memory, the DS area in it too, is as it was.
+ * Loss: the registers of trace units no longer hold what software wrote last, as after S3, or after another owner has used the
+ * unit. Memory, including the DS area, is unchanged.
  */
 #ifndef HWSIM_X86_LOSS_H
 #define HWSIM_X86_LOSS_H

@@ -253,8 +253,8 @@ bool Perfmon::settle()
 }
 
 /*
- * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the counters are disabled, from 4 on a bit of the
- * status says that they stand still, until software clears it.
+ * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the counters are disabled, from 4 on a bit of the status holds
+ * them until software clears it.
  */
 void Perfmon::request()
 {

@@ -52,7 +52,7 @@ unsigned padding_to_a_word(const Packet &packet, unsigned at);
 
 /* The form in which silicon writes an IP for a decoder whose last IP is "last". Never update48, though that may be shorter. */
 IpBytes compress(std::uint64_t ip, std::uint64_t last);
-/* Likewise without compression: 48 bits if the upper 16 are the sign and those of "last", too; else all 64. */
+/* Likewise without compression: 48 bits with a sign if "last" has the same upper 16 bits, else all 64. */
 IpBytes uncompressed(std::uint64_t ip, std::uint64_t last);
 /* The form that does not depend on a last IP. */
 IpBytes whole(std::uint64_t ip);

@@ -102,7 +102,7 @@ void PacketStream::put_ip(IpKind kind, std::uint64_t address)
 	ip_lost = false;
 }
 
-/* In one long packet of eight bytes, or short ones of a byte for six outcomes each. */
+/* Outcomes go into one long packet of eight bytes, or into short ones of a byte for six outcomes each. */
 void PacketStream::flush_tnt()
 {
 	if (!outcome_count)
@@ -146,7 +146,7 @@ void PacketStream::mode(std::uint8_t mode_now)
 	told_mode = mode_now;
 }
 
-/* What is pending is part of the loss. */
+/* Pending outcomes are lost, too. */
 void PacketStream::begin_overflow()
 {
 	outcome_count = 0;

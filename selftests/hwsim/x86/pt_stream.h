@@ -46,7 +46,7 @@ public:
 		outcomes = 0;
 		return any;
 	}
-	/* TraceEn was cleared: what is pending goes out. */
+	/* TraceEn was cleared: pending outcomes are written. */
 	void stop() { flush_tnt(); }
 
 	void conditional(bool taken)

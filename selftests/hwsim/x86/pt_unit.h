@@ -223,7 +223,10 @@ private:
 
 	/* An overflow on demand lasts for so many arrivals, others for at most so many. */
 	static constexpr unsigned overflow_arrivals = 20;
-	/* Overflows by the rule have so many bytes in between, and at most as many more, so that this trace can be told from the losses. */
+	/*
+	 * Overflows by the rule are so many bytes apart, and up to twice as many, so that the trace in between can be told from what is
+	 * lost.
+	 */
 	static constexpr std::uint64_t overflow_period = 8192;
 	static constexpr std::uint64_t never = UINT64_MAX;
 	Faults faults;

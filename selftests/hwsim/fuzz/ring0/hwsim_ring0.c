@@ -31,7 +31,7 @@
 
 #include "ring0.h"
 
-/* Before 6.16 they have another name. */
+/* Kernels before 6.16 have other names for these. */
 #ifndef rdmsrq
 #define rdmsrq rdmsrl
 #define rdmsrq_safe rdmsrl_safe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* RDMSR and WRMSR of X86Vcpu: which unit a register is of, what is refused, and what else changes with it. */
+/* RDMSR and WRMSR of X86Vcpu: which unit a register belongs to, what is refused, and what else changes with a write. */
 #include "vcpu.h"
 
 namespace hwsim::qemu
