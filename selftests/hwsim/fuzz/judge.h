@@ -29,7 +29,7 @@ std::string judge_pt(
 
 /*
  * The records of branch trace store have to be those of the branches between these instructions, whose sizes are known, in order. Records
- * from and to the kernel are skipped, because steps do not see it.
+ * from and to the kernel are skipped, because steps do not see the kernel.
  */
 std::string judge_bts(const std::vector<Executed> &executed, const std::vector<std::uint8_t> &trace, const Tell &tell);
 

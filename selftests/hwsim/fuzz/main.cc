@@ -305,7 +305,7 @@ unsigned fuzz(Fuzzer &fuzzer, const Options &options)
 	return failed;
 }
 
-/* Addresses are the same in each process. All programs run on the first processor, with whose truth log their branches are compared. */
+/* Addresses are the same in each process. All programs run on the first processor: their branches are compared with its truth log. */
 void settle(char **arguments)
 {
 	cpu_set_t first;

@@ -25,7 +25,7 @@ namespace hwsim::fuzz
 
 constexpr std::uint64_t page_size = 4096;
 
-/* Pages of code; in the file of the program they begin with this one. */
+/* Pages of code; in the file of the program the first of them is "file_page". */
 struct Arena {
 	std::uint64_t base;
 	unsigned pages;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A run of a program in a process of its own: by single steps, which say what it executes, or traced by a PMU that has an AUX area.
- * Both runs execute the same.
+ * Both runs execute the same instructions.
  */
 #ifndef HWSIM_FUZZ_RUN_H
 #define HWSIM_FUZZ_RUN_H
@@ -29,7 +29,7 @@ struct Executed {
 	std::uint64_t ip = 0;
 	std::array<std::uint8_t, 15> bytes{}; /* at ip, as they were when it was executed */
 	std::uint8_t available = 0;           /* how many of them could be read */
-	std::uint64_t led_from = 0;           /* for the first one of a handler: where the signal interrupted the program; or 0 */
+	std::uint64_t led_from = 0;           /* where a signal interrupted the program, and led it here; or 0 */
 	std::uint8_t size = 0;                /* of the instruction; filled in by judge_pt() */
 	bool branches = false;                /* even to the next instruction; likewise */
 	Payload payload{};                    /* of PTWRITE */

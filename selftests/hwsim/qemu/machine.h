@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Machine: what all vCPUs of the guest share, and what the plugin needs of an architecture: its options, and its vCPUs. There is one, made
- * before there are vCPUs. It is never destroyed, because QEMU calls the plugin at exit when its destructors have run already. All vCPUs share
+ * before there are vCPUs. It is never destroyed, because at exit QEMU calls the plugin after the plugin's destructors have run. All vCPUs share
  * its blocks of translated code.
  */
 #ifndef HWSIM_QEMU_MACHINE_H

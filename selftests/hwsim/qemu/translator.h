@@ -3,7 +3,7 @@
  * Translator: looks at every block once, when QEMU translates it, and registers the callbacks of the vCPU that the block needs.
  *
  * Processor is a TracedVcpu, and Architecture derives from this: it says what an instruction is (classify(), is_ours(), is_amended(),
- * is_longer()), to which bits addresses are cut, and may look at blocks by itself. These are templates, so that the callbacks and what they
+ * is_longer()), which bits of an address count, and may look at blocks by itself. These are templates, so that the callbacks and what they
  * call for each traced block are one piece of code.
  */
 #ifndef HWSIM_QEMU_TRANSLATOR_H

@@ -21,7 +21,7 @@ std::uint64_t Bts::bits() const
 
 std::uint64_t Bts::read(std::uint32_t msr) const
 {
-	/* Bits of IA32_MISC_ENABLE. Branch trace store and PEBS are there if theirs is 0. */
+	/* Bits of IA32_MISC_ENABLE; no_store and no_pebs say that branch trace store, or PEBS, is not there. */
 	constexpr std::uint64_t fast_strings = 1, counters = 1 << 7, no_store = 1 << 11, no_pebs = 1 << 12;
 	switch (msr) {
 	case debugctl:

@@ -59,8 +59,7 @@ public:
 	std::uint64_t budget() const;
 
 	/*
-	 * FREEZE_PERFMON_ON_PMI and FREEZE_LBRS_ON_PMI of IA32_DEBUGCTL. Up to version 3 our owner freezes last branch records
-	 * itself.
+	 * FREEZE_PERFMON_ON_PMI and FREEZE_LBRS_ON_PMI of IA32_DEBUGCTL. Up to version 3 the vCPU freezes last branch records itself.
 	 */
 	void freeze_on_request(bool counters, bool records)
 	{

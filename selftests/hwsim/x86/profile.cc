@@ -8,7 +8,7 @@ namespace hwsim::x86
 namespace
 {
 
-/* The same in all profiles but for these; AnyThread is deprecated from version 5 on. */
+/* The same in all profiles, except for the arguments; AnyThread is deprecated from version 5 on. */
 constexpr PmuCapabilities counters(std::uint8_t version, std::uint8_t general)
 {
 	return {.version = version,

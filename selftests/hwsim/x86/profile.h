@@ -33,7 +33,7 @@ struct PtCapabilities {
 	std::uint16_t psb_periods = 0;
 };
 
-/* What the SDM leaves to the processor, so that decoders have to cope with it. As in traces of silicon, where there are any. */
+/* What the SDM leaves to the processor, and decoders have to cope with; taken from traces of silicon, where there are any. */
 struct PtHabits {
 	bool compresses_ips = true; /* in the TIP family; in FUP never */
 	/* Outcomes that gather before a TNT, and from how many on it has the long form: by default where that is not longer. */

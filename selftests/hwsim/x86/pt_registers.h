@@ -29,8 +29,8 @@ public:
 	}
 	void reset();
 	/*
-	 * As another owner leaves them, with this OUTPUT_BASE: TraceEn is clear, and no register has the value that the last
-	 * owner gave it.
+	 * As they are after another owner: OUTPUT_BASE is "base", TraceEn is clear, and no register holds what it did
+	 * before.
 	 */
 	void leave(std::uint64_t base);
 	/* Would RDMSR, or WRMSR of this value, be a general protection fault? */

@@ -21,7 +21,7 @@ namespace hwsim::x86::pt
 
 /* The state of the processor that PSB+ contains. */
 struct SyncState {
-	bool packets_enabled = false; /* PacketEn: MODE and FUP tell it */
+	bool packets_enabled = false; /* PacketEn: PSB+ has MODE and FUP */
 	bool with_cr3 = false;        /* ContextEn and OS */
 	std::uint64_t ip = 0;
 	std::uint64_t cr3 = 0;

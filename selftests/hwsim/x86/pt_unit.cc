@@ -124,7 +124,7 @@ void PtUnit::walk(const BasicBlock &block, std::uint64_t pc, std::uint64_t end)
 	}
 }
 
-/* Straight code reaches an instruction: ranges begin and end inside blocks, too. */
+/* Straight code goes on to the instruction at "ip": ranges begin and end inside blocks, too. */
 void PtUnit::step(std::uint64_t from, std::uint64_t ip, const BasicBlock &block)
 {
 	if (!triggered())

@@ -253,7 +253,7 @@ void X86Vcpu::mov_to_cr4(const Site &site)
 	skip(site);
 }
 
-/* What an instruction does that ends so. An invalid opcode is left to QEMU. */
+/* How a VMX instruction ends. An invalid opcode is left to QEMU. */
 void X86Vcpu::end(x86::Vmx::End how, const Site &site)
 {
 	using End = x86::Vmx::End;

@@ -108,8 +108,8 @@ void X86Vcpu::debugctl_changed()
 }
 
 /*
- * Programs may now be traced, or their branches stored, or not any more. Only the kernel writes the registers, so each instruction of a program
- * is on one side of such a change.
+ * Tracing of programs, or storing of their branches, may have been switched. Only the kernel writes the registers, so each instruction of a
+ * program is on one side of such a change.
  */
 void X86Vcpu::note_duty()
 {
@@ -211,8 +211,8 @@ void X86Vcpu::resume()
 
 /*
  * QEMU announces an exception twice: first as an exception, with no change of address; then, when it is delivered, as an interrupt. Nothing
- * comes between. Control registers are already those of the handler. QEMU 11 sets RF for interrupts, too, but it does not announce those, so
- * that a fault is an announced exception with RF.
+ * comes between. Control registers are already those of the handler. QEMU 11 sets RF for interrupts, too, but does not announce them first; so
+ * a fault is an announced exception with RF set.
  */
 void X86Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
