@@ -32,8 +32,8 @@ void BasicBlockCounter::uncount(const BasicBlock &block, std::size_t from)
 }
 
 /*
- * Where the block began is not known here, but its page offset is. An interrupt comes between blocks, at an address that was reached
- * from the end of the last one: at which that block has nothing, or which its branch led to. Then all of it has run.
+ * The address of the block is not known here, only its page offset. An interrupt comes between blocks, at the address to which the
+ * last one led: either no instruction of that block is there, or its branch led back into it. In both cases all of it has run.
  */
 void BasicBlockCounter::uncount_fault(Cause cause, std::uint64_t from)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BasicBlockCounter: what a vCPU has executed, counted by basic blocks. Translated code does the work (InlineWords), this sums it up, takes
- * back what of a block did not run, and says when the next block has to call. One per vCPU, called in that vCPU's thread only.
+ * BasicBlockCounter: counts what a vCPU has executed, by basic blocks. Inline code of translated blocks does the counting (InlineWords);
+ * this class sums it up, takes back the part of a block that did not run, and decides when the next block has to call. One per vCPU, called
+ * in that vCPU's thread only.
  */
 #ifndef HWSIM_BASE_BASIC_BLOCK_COUNTER_H
 #define HWSIM_BASE_BASIC_BLOCK_COUNTER_H
@@ -15,12 +16,12 @@
 namespace hwsim
 {
 
-/* What inline code of translated blocks reads and writes; each vCPU has some. */
+/* What inline code of translated blocks reads and writes; one for each vCPU. */
 struct InlineWords {
 	/*
-	 * For the kernel and for programs; a block calls us when the word of its side is "limit" or more. Levels that are
-	 * watched are there always. Where instructions are counted, each block adds its own, times "instruction", and 1 if it
-	 * ends in a branch; it calls us when so much has come together that somebody has to look.
+	 * One word for the kernel, one for programs: a block calls the plugin if the word of its side is at least "limit". The word of a
+	 * side that is watched always is. If instructions are counted, each block adds their number, times "instruction", and 1 if it ends
+	 * in a branch, so the word reaches the limit when the allowance is used up.
 	 */
 	std::uint64_t gate[2];
 	/* The block that runs (or ran last), with "finished" set once its last instruction has begun; or 0. */
@@ -30,22 +31,24 @@ struct InlineWords {
 	static constexpr unsigned instruction_shift = 24;
 	static constexpr std::uint64_t instruction = std::uint64_t{1} << instruction_shift;
 	static constexpr std::uint64_t limit = std::uint64_t{1} << 62;
-	/* Branches start here, because some are taken back, and have room for those of so many instructions. */
+	/*
+	 * The count of branches starts at no_branches, because branches are taken back, too; there is room for those of most_instructions.
+	 */
 	static constexpr std::uint64_t no_branches = instruction / 2, most_instructions = instruction / 4;
 };
 
 class BasicBlockCounter
 {
 public:
-	/* What has happened at a level; the gates hold what came later. */
+	/* Totals of one side up to the last collect(); the gates hold what came later. */
 	struct Totals {
 		std::uint64_t instructions = 0, branches = 0, cycles = 0, wakeups = 0;
 	};
 
-	/* Where the words are, which may move. */
+	/* The address of the words, which may move. */
 	void attach(InlineWords *to) { words = to; }
 
-	/* The block that runs, or ran last; null if that is nothing to go by any more. */
+	/* The block that runs, or ran last; null if that is not known. */
 	const BasicBlock *block() const
 	{
 		return reinterpret_cast<const BasicBlock *>(words->position & ~InlineWords::finished);
@@ -53,12 +56,12 @@ public:
 	/* Has its last instruction begun? */
 	bool finished() const { return words->position & InlineWords::finished; }
 	void begin(const BasicBlock &block) { words->position = reinterpret_cast<std::uint64_t>(&block); }
-	/* It was left for elsewhere. */
+	/* Control left the block by something other than its end, so that block() is not known. */
 	void leave() { words->position = 0; }
 	/* Keeps a copy of the block, because all blocks are about to be freed. */
 	void keep_block();
 
-	/* A block of this side has begun. Has so much come together that somebody has to look? */
+	/* A block of this side has begun. Is the allowance used up? */
 	bool is_due(unsigned side) const
 	{
 		return words->gate[side] >> InlineWords::instruction_shift >= gates[side].due;
@@ -70,7 +73,7 @@ public:
 		if (watched != gates[side].watched)
 			set_gate(side, watched);
 	}
-	/* So many instructions may pass before somebody has to look: half of it at each level, for both run. */
+	/* At most this many instructions may pass until is_due(): each side may use half of them, as both run. */
 	void allow(std::uint64_t instructions)
 	{
 		allowance = (std::min(instructions, InlineWords::most_instructions) + 1) / 2;
@@ -79,23 +82,23 @@ public:
 	}
 
 	/*
-	 * A block counts all its instructions when it begins. What of it does not run is taken back: behind an instruction that we
-	 * carried out, and from one that faults.
+	 * A block counts all its instructions when it begins. Those that do not run are subtracted again: those after an instruction that
+	 * the plugin carried out, and a faulting instruction with all after it.
 	 */
 	void uncount(const BasicBlock &block, std::size_t from);
-	/* What an interrupt or exception before "from" has kept from running. */
+	/* Takes back the instructions that an interrupt or exception before "from" kept from running. */
 	void uncount_fault(Cause cause, std::uint64_t from);
 
-	/* Brings the totals up to date; times are those of the clock that cycles are counted by. */
+	/* Brings the totals up to date; "now" is a time of the clock by which cycles are counted. */
 	void collect(std::uint64_t now);
 	void pass_time(std::uint64_t now);
-	/* Out of a sleep in which no cycles pass. */
+	/* The vCPU wakes up from a sleep in which no cycles pass. */
 	void wake_up(std::uint64_t now)
 	{
 		cycles_at = now;
 		totals[0].wakeups++;
 	}
-	/* As of the last of these. */
+	/* As of the last collect(), pass_time() or wake_up(). */
 	const Totals &kernel() const { return totals[0]; }
 	const Totals &user() const { return totals[1]; }
 	std::uint64_t instructions() const { return totals[0].instructions + totals[1].instructions; }
@@ -105,7 +108,7 @@ private:
 	void set_gate(unsigned side, bool watched);
 
 	InlineWords *words = nullptr;
-	/* By side: the word when nothing has been counted since collect(), and the count that is due. */
+	/* By side: the word after collect(), and the number of instructions at which is_due() is true. */
 	struct Gate {
 		std::uint64_t base = 0, due = 0;
 		bool watched = false;
@@ -115,7 +118,7 @@ private:
 	std::uint64_t cycles_at = 0;       /* time up to which cycles are in the totals */
 	std::uint64_t cycle_share[2] = {}; /* instructions when cycles were last divided up */
 	std::uint64_t uncounted = 0;
-	BasicBlock kept; /* the one it was in when all were freed */
+	BasicBlock kept; /* copy of the block that ran when all were freed */
 };
 
 } // namespace hwsim

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BasicBlockWalk: are the instructions that a decoder found those of the basic blocks that the machine has executed? The log of blocks
+ * BasicBlockWalk: checks that the instructions that a decoder found are those of the basic blocks that the machine executed. The log of blocks
  * comes from the emulator itself, one record as each begins; neither flow tracker nor trace unit has a part in it.
  */
 #ifndef HWSIM_BASE_BASIC_BLOCK_WALK_H
@@ -18,14 +18,14 @@ namespace hwsim
 class BasicBlockWalk
 {
 public:
-	/* A record is where a block began and its length. */
+	/* A record has the address of a block in "from" and its length in "to". */
 	explicit BasicBlockWalk(std::span<const Step> executed) : blocks(executed) {}
 
 	/*
-	 * The next instruction of the trace. False if the machine has not executed it at this place: it neither goes on in the
-	 * present block nor begins the next one. A block may be left before its end, by a fault, if the next begins where it was
-	 * left. One that ends where the present one does need not be that: a loop may begin inside of the block that leads to it,
-	 * so which it was is seen at the end of the block only.
+	 * The next instruction of the trace. It has to go on in the current block or begin the next one; false from the first one on that does
+	 * neither. A fault may leave a block before its end: then the next block of the log begins where it was left, and ends where the left
+	 * block would have ended. But a loop that begins inside the block that leads to it looks the same, so only the end of the block shows
+	 * which of the two it was.
 	 */
 	bool step(std::uint64_t ip, std::uint8_t size)
 	{
@@ -42,7 +42,7 @@ public:
 		} else if (!inside) {
 			if (!differences++)
 				first = ip;
-			/* To be found again, as a decoder is at its next PSB. */
+			/* Go on at the next block that begins here, as a decoder does at its next PSB. */
 			while (at < blocks.size() && ip != blocks[at].from)
 				at++;
 			if (at < blocks.size()) {
@@ -56,11 +56,11 @@ public:
 		return !differences;
 	}
 	/*
-	 * The trace ends, for now, in front of the instruction at this place: a fault of it, or an interrupt. Where it goes on elsewhere
-	 * the program has gone on on another processor.
+	 * The trace ends, for now, before the instruction at "ip": it faults, or there is an interrupt. If the trace resumes at another
+	 * address, the program has run on another processor in between.
 	 */
 	void leave(std::uint64_t ip) { left_at = ip; }
-	/* Blocks of which the trace has nothing, at the end. */
+	/* Number of blocks at the end of the log that the trace did not reach. */
 	std::size_t left() const
 	{
 		BasicBlockWalk rest = *this;
@@ -80,7 +80,7 @@ private:
 		end = ends(blocks[at]);
 		at++;
 	}
-	/* What went on behind a fault in the block that has just ended. */
+	/* Skip the log's records of the same block begun again after a fault. */
 	void drop_restarts(std::uint64_t ip)
 	{
 		while (at < blocks.size() && ip != blocks[at].from && blocks[at].from >= start &&
@@ -89,8 +89,9 @@ private:
 	}
 
 	/*
-	 * The trace goes on at "ip" instead. A block that was left ends there, what was begun anew of it, too; and one that begins there has, but
-	 * nothing of it was done. A system call that is begun anew, for a signal, is a block of its own, and not what is left of the one before.
+	 * The trace resumes at "ip" instead of where it was left. The current block ends there, and so do its parts that were begun again after
+	 * a fault; a block that begins there was logged, but none of its instructions ran. A system call that the kernel restarts after a
+	 * signal begins a block at "ip": that one is not part of the current block.
 	 */
 	void abandon(std::uint64_t ip)
 	{

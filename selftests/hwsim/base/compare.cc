@@ -19,7 +19,7 @@ std::uint64_t hash_run(std::span<const Step> steps)
 	return hash;
 }
 
-/* How many steps both go on alike, up to "most". */
+/* The number of equal steps at the beginning of both, at most "most". */
 std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded, std::size_t most)
 {
 	const std::size_t size = std::min({truth.size(), decoded.size(), most});
@@ -29,12 +29,12 @@ std::size_t agreement(std::span<const Step> truth, std::span<const Step> decoded
 	return i;
 }
 
-/* Enough equal steps to be sure; and a bound for programs that do the same for ever. */
+/* So many equal steps are proof; and a bound for programs that repeat the same steps for ever. */
 constexpr std::size_t sure = 2000, most_places = 2000;
 
 using Places = std::unordered_map<std::uint64_t, std::vector<std::size_t>>;
 
-/* Where in the window a run of steps begins, by its hash; at the end shorter ones, which may be the tail of both. */
+/* Where runs of steps begin in the window, by the hash of the run; at the end shorter ones, which may be the tail of both. */
 Places places_of_runs(std::span<const Step> truth, std::size_t window, std::size_t run)
 {
 	Places places;
@@ -47,14 +47,14 @@ Places places_of_runs(std::span<const Step> truth, std::size_t window, std::size
 }
 
 /*
- * Where both go on with "run" equal steps at least. Programs repeat themselves, so equal steps are found in many places: the place at
- * which they agree for longest is taken, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
- * Nothing if there is no such place.
+ * Finds the place from which both agree for at least "run" steps. Programs repeat themselves, so there may be many such places: takes
+ * the one with the longest agreement, and of equally good ones the nearest. Places in the truth are looked up by the hash of a run.
+ * Empty if there is no such place.
  */
 std::optional<Difference> find_agreement(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t window, std::size_t run)
 {
-	/* A bound for programs that do the same for ever. */
+	/* A bound for programs that repeat the same steps for ever. */
 	constexpr std::size_t most_starts = 32;
 	std::optional<Difference> best;
 	std::size_t longest = 0, starts = 0;
@@ -66,7 +66,7 @@ std::optional<Difference> find_agreement(
 			continue;
 		starts++;
 		for (const std::size_t i : found->second) {
-			/* Shorter than a run it is the tail of both, for nothing else has its hash. */
+			/* An agreement shorter than a run is the tail of both: no other has its hash. */
 			const std::size_t length = agreement(truth.subspan(i), rest, sure);
 			if (length > longest) {
 				longest = length;
@@ -78,14 +78,14 @@ std::optional<Difference> find_agreement(
 }
 
 /*
- * A recursive program has more places of a few equal steps than can be looked at, of which the right one may be the last: a long run is
- * looked for first, wherever it begins within a few steps.
+ * In a recursive program a few equal steps are found in more places than can be looked at, and the right one may be the last. So look
+ * for a long run first, one that begins with the next decoded step.
  */
 Difference resynchronize(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
 {
 	constexpr std::size_t telling = 256;
 	const auto found = find_agreement(truth, decoded, rules.window, telling);
-	/* Where it begins later than at once something shorter may have come before. */
+	/* If it begins later, there may be a shorter agreement before it. */
 	if (found && !found->decoded_size)
 		return *found;
 	return find_agreement(truth, decoded, rules.window, rules.run)
@@ -93,15 +93,15 @@ Difference resynchronize(std::span<const Step> truth, std::span<const Step> deco
 }
 
 /*
- * Of a trace in parts: where the part goes on that does not go on here. Its first steps may have been taken for the end of the part
- * before, as far as they are that, too: so up to "back" steps are taken back. The nearest place is never too far, for what comes next
- * is behind it; so that of the places where as much is found as anywhere it is the right one. Nothing if it is too short to be told.
+ * For a trace in parts: finds where the next part is in the truth. Its first steps may have been taken for the end of the part before,
+ * if they look the same: so up to "back" steps are taken back. Of the places with the longest agreement the nearest is the right one: it
+ * cannot be too far, for what comes next is behind it. Empty if the part is too short to be recognized.
  */
 std::optional<Difference> find_part(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t back, const Rules &rules)
 {
 	const Places places = places_of_runs(truth, rules.window, rules.run);
-	/* At the end of all that was found too few are left for a run by themselves. */
+	/* At the end of the decoded steps fewer than a run are left: take back as many as a run needs. */
 	const std::size_t least = back + rules.run - std::min(back + rules.run, decoded.size());
 	for (std::size_t taken = least; taken <= back; taken++) {
 		const auto rest = decoded.subspan(back - taken);
@@ -136,16 +136,19 @@ bool begins_loss(const Step &step)
 	return is_loss(step) && !is_resumption(step);
 }
 
-/* How many of them are steps, and no marks. */
+/* The number of steps without the marks. */
 std::size_t steps_of(std::span<const Step> steps)
 {
 	return steps.size() - static_cast<std::size_t>(std::ranges::count_if(steps, is_loss));
 }
 
-/* Outcomes that wait to be told are lost, too: so many steps at most stand before the mark of such a loss, with what needs no packet. */
+/*
+ * Outcomes that no packet has told yet are lost with the rest: at most so many steps, including those that need no packet, stand before
+ * the mark of such a loss.
+ */
 constexpr std::size_t most_pending = 512;
 
-/* How much of the truth was lost here, if it says where the trace goes on. */
+/* The number of entries that were lost here, both marks included; 0 if the truth does not mark where the trace resumes. */
 std::size_t gap(std::span<const Step> truth)
 {
 	const auto pending = truth.first(std::min(truth.size(), most_pending));
@@ -156,12 +159,15 @@ std::size_t gap(std::span<const Step> truth)
 	return end != truth.end() && is_resumption(*end) ? static_cast<std::size_t>(end - truth.begin()) + 1 : 0;
 }
 
-/* At the cut a decoder may have followed the program for a little, in the wrong direction or behind what was lost. */
+/*
+ * Where trace is cut, a decoder may follow the program for a few steps more, in the wrong direction or past the beginning of the loss.
+ */
 constexpr std::size_t most_invented = 4;
 
 /*
- * Behind a gap: where in what was decoded the trace goes on, which had come to "at". What was lost may begin as what comes next does, so
- * it may be up to "back" steps before that; and behind it, by what the decoder has invented. Nothing if they go on alike nowhere there.
+ * After a gap: the position in "decoded" where the trace resumes; "at" is where the comparison stands. The lost steps may begin like
+ * those after the gap, so the position may be up to "back" steps before "at"; or it is after "at", by the steps that the decoder
+ * invented. Empty if there is no agreement there.
  */
 std::optional<std::size_t> where_it_goes_on(
 	std::span<const Step> truth, std::span<const Step> decoded, std::size_t at, std::size_t back)
@@ -182,10 +188,10 @@ std::optional<std::size_t> where_it_goes_on(
 	return best;
 }
 
-/* Trace is carried to memory in pieces, so the mark of a loss is behind what was lost, but not further than this. */
+/* Trace goes to memory in pieces, so the mark of a loss may come so many steps after the first step that was lost, but no more. */
 constexpr std::size_t most_before = 32'768;
 
-/* Is it explained by losses that the truth has marked? */
+/* Do losses that the truth marks explain this difference? */
 bool is_marked(const Difference &difference, std::span<const Step> missing)
 {
 	const auto first = std::ranges::find_if(missing, begins_loss);
@@ -195,7 +201,7 @@ bool is_marked(const Difference &difference, std::span<const Step> missing)
 
 } // namespace
 
-/* Steps of a part that may be those of the one before as well. */
+/* So many steps at the beginning of a part may have been taken for the end of the part before. */
 constexpr std::size_t longest_taken_back = 32;
 
 Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, const Rules &rules)
@@ -206,7 +212,7 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 	result.decoded = decoded.size();
 	std::size_t i = 0, j = 0, alike = 0;
 	while (i < truth.size() || j < decoded.size()) {
-		/* Of a loss that began in the log before this one, it may be: it says nothing of what is here. */
+		/* The end of a loss without its beginning, which may be in the log before this one: it excuses nothing here. */
 		if (i < truth.size() && is_resumption(truth[i])) {
 			i++;
 			continue;

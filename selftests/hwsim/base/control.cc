@@ -9,7 +9,7 @@ namespace hwsim
 namespace
 {
 
-/* It becomes part of a file name. */
+/* The name becomes part of a file name. */
 bool harmless(std::string_view name)
 {
 	return std::ranges::all_of(

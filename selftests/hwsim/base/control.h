@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control: what can be changed while the machine runs, by commands that a program in the guest gives (hwsim-ctl). Commands come on any
- * vCPU; each takes the settings over in its own thread, when it next executes an instruction that the plugin carries out. Which faults and
- * rules there are, and how registers can be lost, is said by an architecture (x86/control.h).
+ * Control: the settings that can be changed while the machine runs, by commands of a program in the guest (hwsim-ctl). Commands come on
+ * any vCPU; each vCPU adopts the settings in its own thread, when it next executes an instruction that the plugin carries out. The
+ * architecture defines the faults and rules, and how registers can be lost (x86/control.h).
  */
 #ifndef HWSIM_BASE_CONTROL_H
 #define HWSIM_BASE_CONTROL_H
@@ -15,12 +15,12 @@
 namespace hwsim
 {
 
-/* Those that each architecture has. */
+/* Settings that every architecture has. */
 struct Settings {
-	/* Stands between the prefix and the vCPU in the names of truth logs and raw traces; none if empty. */
+	/* In the names of truth logs and raw traces, between prefix and number of the vCPU; left out if empty. */
 	std::string log;
 	unsigned resets = 0;
-	unsigned losses = 0; /* how often it was said that registers are to be lost */
+	unsigned losses = 0; /* number of "lose" commands */
 };
 
 class Control
@@ -28,8 +28,8 @@ class Control
 public:
 	static constexpr std::string_view no_log = "-";
 	/*
-	 * "log NAME": truth and raw trace of what comes go to files of this name, or with no_log nowhere; "lose ..."; and what set()
-	 * knows. False if it is none of these.
+	 * "log NAME": truth and raw trace go to files of this name from now on, or nowhere if it is no_log. All other commands, "lose ..."
+	 * among them, are the architecture's, see set(). False if it is none of these.
 	 */
 	bool command(std::string_view text);
 
@@ -39,7 +39,7 @@ public:
 	/* Changes with every command; cheap. */
 	unsigned version() const { return changes.load(std::memory_order_acquire); }
 
-	/* What there is, for whoever names another. */
+	/* The names that exist, for the error if another one is given. */
 	virtual std::string faults() const = 0;
 	virtual std::string rules() const = 0;
 

@@ -13,7 +13,9 @@ void FlowTracker::leave(const Place &to, bool finished)
 		branch(to);
 		return;
 	}
-	/* Left before the last instruction (atomics are run again alone, REP goes on), or there is no branch at all. */
+	/*
+	 * The block was left before its last instruction (QEMU runs atomics again alone, REP goes on), or it does not end in a branch.
+	 */
 	if (to.pc == end() && !branches) {
 		listener.straight(*current, start, end());
 		if (current->kind == Branch::address_space)
@@ -55,8 +57,9 @@ void FlowTracker::branch(const Place &to)
 }
 
 /*
- * The hard question is whether the branch at the end of the block was executed. A fault there says no, an interrupt or a trap yes, even
- * if it finds the branch itself next: RET may lead to itself, as in a recursion. A direct jump cannot fault but at its target.
+ * The hard question is whether the branch at the end of the block was executed. If the branch faulted it was not. If an interrupt or a
+ * trap came it was, even if the next instruction is the branch itself: RET may lead to itself, as in a recursion. A direct jump does
+ * not fault; if it leads to itself, the fault is that of its target.
  */
 void FlowTracker::discontinuity(const Place &from, const Place &to, bool finished, Cause cause)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * FlowTracker: turns "this block begins" and "control is torn away here" into what the program did: transfers, interrupts and
- * straight runs, in order and each once. One per vCPU, called in that vCPU's thread only; knows no instruction set.
+ * FlowTracker: turns "this block begins" and "an exception or interrupt comes here" into what the program did: transfers, interrupts and
+ * straight runs, in program order and each once. One per vCPU, called in that vCPU's thread only; knows no instruction set.
  *
- * A block tells its successor by being left: whether a branch was taken is learnt when the next block begins. Reading the
- * program counter there is what costs most, so the tracker asks for it only where the block cannot say it: the page offset of
- * the block that begins decides between the two ends of a conditional branch.
+ * How a block ended, such as whether its branch was taken, is known only when the next block begins. The most expensive part is reading the
+ * program counter there, so the tracker does it only if the blocks do not tell: for a conditional branch the page offset of the next block
+ * decides between its two successors.
  */
 #ifndef HWSIM_BASE_FLOW_H
 #define HWSIM_BASE_FLOW_H
@@ -18,7 +18,7 @@
 namespace hwsim
 {
 
-/* Where a vCPU is and what it is there. */
+/* An address, with the vCPU's privilege level and execution mode there. */
 struct Place {
 	std::uint64_t pc = 0;
 	std::uint8_t level = 0;
@@ -34,29 +34,32 @@ struct Transfer {
 	Place to;
 };
 
-/* Who wants to know. Calls come in program order. */
+/* Receives what the tracker finds out. Calls come in program order. */
 class FlowListener
 {
 public:
 	/* Instructions of "block", which began at "pc", have run up to but not including "end". */
 	virtual void straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end) = 0;
 	virtual void transfer(const Transfer &transfer) = 0;
-	/* Likewise, but "at" is only about to run, and the block goes on: they are told again when it has been left. */
+	/*
+	 * An instruction in the middle of a block is about to run, and those before it have: the block, its beginning, and the instruction.
+	 * When the block is left, straight() tells all of them again.
+	 */
 	virtual void reach(const BasicBlock &, std::uint64_t, std::uint64_t) {}
-	/* An interrupt or exception: "from" has not run (or is where it would go on), "to" is the handler. */
+	/* An interrupt or exception: "from" has not run, or is where the program will go on; "to" is the handler. */
 	virtual void interrupt(const Place &from, const Place &to) = 0;
 	/* The instruction at "from", the last of the block before, wrote the root of the page tables. */
 	virtual void address_space(std::uint64_t from) = 0;
-	/* What the instruction at "from", the last of the block before, waits for has taken effect: "next" is the one behind it. */
+	/* A barrier, the last instruction of the block before, has taken effect: its address, and the instruction behind it. */
 	virtual void barrier(std::uint64_t, const Place &) {}
-	/* A block begins; whatever led there has been told. */
+	/* A block begins; the listener has been told of the transfer or interrupt that led there. */
 	virtual void arrive(const Place &here) = 0;
 
 protected:
 	~FlowListener() = default;
 };
 
-/* Why a handler is entered: an interrupt or a trap comes behind an instruction, a fault in the place of one. */
+/* Why a handler is entered: an interrupt or trap comes after an instruction, a fault comes instead of one. */
 enum class Cause { interrupt, fault };
 
 class FlowTracker
@@ -66,7 +69,7 @@ public:
 		std::uint64_t blocks = 0;
 		std::uint64_t reads = 0;    /* of the program counter */
 		std::uint64_t restarts = 0; /* blocks left in the middle and entered again */
-		/* Successors that the block before cannot have: a bug, here or in the classifier. */
+		/* Blocks that cannot follow the one before: a bug, here or in the classifier. */
 		std::uint64_t impossible = 0;
 		/* The first of them: where the block began, its kind, and where control went. */
 		struct {
@@ -107,9 +110,9 @@ public:
 	}
 
 	/*
-	 * The same for what is most of every program, and fast: a branch, or no branch, within a level, of which tell(transfer)
-	 * is all that the listener hears. False if it is something else, and nothing has been done. return_address() is where
-	 * the last call that has not returned wants to, or 0. Always inline: this and what it calls is what tracing costs.
+	 * The fast path of enter(), for most of every program: the block before has ended within its level, in a branch or not. The listener
+	 * hears of that by tell(transfer) only. Returns false, and has done nothing, in any other case. return_address() is the return address
+	 * of the last call that has not returned, or 0. Always inline: this function and its callees are the cost of tracing.
 	 */
 	template <class ReadPc, class Tell, class ReturnAddress>
 	[[gnu::always_inline]] bool step(
@@ -138,7 +141,7 @@ public:
 		begin(block, pc);
 		return true;
 	}
-	/* An instruction in the middle of the present block is about to do something that hangs on what came before it. */
+	/* An instruction in the middle of the current block is about to do something that depends on what came before it. */
 	void reach(std::uint64_t pc)
 	{
 		if (current && inside(pc))
@@ -148,11 +151,11 @@ public:
 	Place here() const { return {start, current->level, current->mode}; }
 
 	/*
-	 * Control leaves "from", which has not run, for the exception or interrupt handler "to". The level and mode of "from" are
-	 * the machine's: behind a far transfer no block has said them yet.
+	 * Control leaves "from", which has not run, for the exception or interrupt handler "to". The caller reads level and mode of "from" from
+	 * the machine: after a far transfer no block has begun yet that could tell them.
 	 */
 	void discontinuity(const Place &from, const Place &to, bool finished, Cause cause);
-	/* What came before is not to be continued: tracing starts, or blocks have run unseen. */
+	/* The next block does not continue the current one: tracing starts, or blocks have run unseen. */
 	void forget()
 	{
 		run++;
@@ -211,9 +214,9 @@ private:
 	void branch(const Place &to);
 	void impossible(std::uint64_t to, bool finished);
 	/*
-	 * Where blocks were seen to begin. One block serves all addresses that its page is mapped at, so that its page offset
-	 * proves nothing; but while nothing interrupts a program no mapping changes under it. What remains: a program that has code mapped twice
-	 * and returns to the other mapping of the block that it was called from.
+	 * Where blocks were seen to begin. All mappings of a page share its blocks, so the page offset of a block does not prove its address;
+	 * but mappings of a running program change only when something interrupts it. Known limitation: code mapped twice in one address space.
+	 * If a RET goes to the other mapping of the block that it should return to, that is not noticed.
 	 */
 	struct Seen {
 		std::uint64_t pc = 0;

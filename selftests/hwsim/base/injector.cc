@@ -21,9 +21,12 @@ std::uint64_t Injector::delay(bool skids)
 
 bool Injector::plan(std::uint64_t late, std::uint64_t instructions)
 {
-	/* While the handler of the first runs: two at once would be one. */
+	/* The second one comes while the handler of the first runs: two at the same time would be one. */
 	constexpr std::uint64_t within_handler = 200;
-	/* One that is on its way is not put off by the next: branch trace store asks with each record. */
+	/*
+	 * The next request does not put off an interrupt that is on its way: branch trace store requests one with each
+	 * record.
+	 */
 	if (late && !late_at)
 		late_at = instructions + late;
 	if (faults.doubled && asked % faults.doubled == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Injector: what becomes of a vCPU's trace and performance interrupts on their way: which come late, twice, never, or without a cause.
- * Time is told in instructions that the vCPU has executed. The vCPU asks it at each interrupt, and whenever something may be due, and delivers.
+ * Injector: decides which trace and performance interrupts of a vCPU come late, twice, never or without a cause. Time is counted in
+ * instructions that the vCPU has executed. The vCPU asks it at each interrupt, and whenever something may be due, and delivers the interrupts.
  */
 #ifndef HWSIM_BASE_INJECTOR_H
 #define HWSIM_BASE_INJECTOR_H
@@ -16,10 +16,10 @@ namespace hwsim
 
 /* Each is off if it is 0. */
 struct InterruptFaults {
-	std::uint64_t lost = 0;     /* every so many interrupts one is not delivered */
-	std::uint64_t late = 0;     /* they are delivered so many instructions later */
-	std::uint64_t doubled = 0;  /* every so many interrupts one comes twice */
-	std::uint64_t spurious = 0; /* one without a cause every so many instructions */
+	std::uint64_t lost = 0;     /* one in so many interrupts is not delivered */
+	std::uint64_t late = 0;     /* interrupts are delivered so many instructions later */
+	std::uint64_t doubled = 0;  /* one in so many interrupts comes twice */
+	std::uint64_t spurious = 0; /* an interrupt without a cause every so many instructions */
 };
 
 class Injector
@@ -28,21 +28,22 @@ public:
 	explicit Injector(unsigned seed) : random(seed) {}
 	void set_faults(const InterruptFaults &now, std::uint64_t instructions);
 
-	/* An interrupt is asked for. False if it is lost. */
+	/* An interrupt is requested. False if it is to be lost. */
 	[[nodiscard]] bool ask()
 	{
 		asked++;
 		return !faults.lost || asked % faults.lost;
 	}
-	/* By how many instructions the one that was asked for is late; where interrupts skid it may be by some without a fault. */
+	/* By how many instructions the requested interrupt is late. Where interrupts skid, one may be late without a fault. */
 	std::uint64_t delay(bool skids);
-	/* Nothing is to be planned for one that is late by so many. */
+	/* With this delay there is nothing to plan: the interrupt is delivered now. */
 	bool is_plain(std::uint64_t late) const { return !late && !faults.doubled; }
-	/* Else: true if it is to be delivered now; until_next() has changed. */
+	/* Otherwise plan(): true if the interrupt is to be delivered now. Changes until_next(). */
 	[[nodiscard]] bool plan(std::uint64_t late, std::uint64_t instructions);
 	/*
-	 * Where the vCPU has no total of instructions and only looks at each block: the interrupt comes when so many have passed, of which
-	 * pass() is told, or at once if nobody will look at blocks any more (cut_short()). True: it is to be delivered now.
+	 * For a vCPU that has no total of instructions and only looks at each block: the interrupt comes when "late" instructions have passed,
+	 * which pass() counts, or at once if blocks will not be looked at any more (cut_short()). Both return true if it is to be delivered
+	 * now.
 	 */
 	void put_off(std::uint64_t late)
 	{

@@ -20,7 +20,7 @@ namespace hwsim
 class Logs
 {
 public:
-	/* Which are wanted, by prefixes of files; none if empty. */
+	/* Which logs are wanted, by the prefix of their files; an empty one means none. */
 	struct Wanted {
 		std::string truth, raw;
 		bool blocks = false;                           /* beside the truth */
@@ -29,9 +29,9 @@ public:
 
 	Logs(const Wanted &which, unsigned cpu) : wanted(which), index(cpu) {}
 
-	/* Anew, under a name of Control's. False if one cannot be written. */
+	/* Opens all logs anew, under a name of Control's. False if a file cannot be created. */
 	bool open(const std::string &name);
-	/* More truth, of that kind; likewise, and only behind open(). */
+	/* Opens another truth log, of this kind; only after open(). False if the file cannot be created. */
 	bool open_truth(TruthWriter &log, const char *kind) const;
 	/* Prefix, name of the log, kind of log, number of the vCPU. */
 	std::string path(const std::string &prefix, const char *kind) const;

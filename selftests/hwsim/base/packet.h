@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The bytes of one packet of a trace, whatever the architecture: a Packet, of at most so many bytes, and what builds one. */
+/* Packets of a trace as bytes, for any architecture: a PacketOf has at most "most" bytes, and PacketBuilder makes one. */
 #ifndef HWSIM_BASE_PACKET_H
 #define HWSIM_BASE_PACKET_H
 

@@ -15,7 +15,7 @@ bool TruthWriter::open(const std::string &path, std::uint64_t limit)
 	return is_open();
 }
 
-/* What is behind a gap would be of no use: nothing follows what could not be written. */
+/* Behind a gap the log would be of no use: once steps could not be written, nothing more is. */
 void TruthWriter::flush()
 {
 	if (!file)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Truth: what a vCPU did while it was traced, written down beside the trace. It comes from the flow tracker and has not been
- * through packets, output, driver and decoder; it shares with them the tracker itself, and the decision that tracing is on.
+ * Truth: a log of what a vCPU did while it was traced, written beside the trace. It comes from the flow tracker and not through
+ * packets, output, driver and decoder; it shares with them the tracker itself and the decision whether tracing is on.
  *
- * One file per vCPU, a record for each taken branch or interrupt. Begin and end of tracing are records, too: from, or to, is 0;
- * except that where the trace says where a program went when it left the traced addresses, this does, too.
+ * One file per vCPU, with a record for each taken branch or interrupt. Tracing begins with a record from 0 and ends with a
+ * record to 0; but if the trace tells the address at which a program left the traced addresses, the record has it, too.
  */
 #ifndef HWSIM_BASE_TRUTH_H
 #define HWSIM_BASE_TRUTH_H
@@ -19,14 +19,17 @@
 namespace hwsim
 {
 
-/* For "from": trace of what stands before this was lost, up to where the trace begins anew. */
+/*
+ * "from" of a mark: trace was lost. The lost steps are those just before the mark, and those behind it up to where the trace
+ * begins anew.
+ */
 constexpr std::uint64_t loss = 2;
-/* For "to" of such a mark, which is not of a loss then: what was lost is what stands between the mark before and this one. */
+/* "to" of a mark that ends a loss instead: the steps between the mark before and this one were lost. */
 constexpr std::uint64_t resumption = 1;
 
 /*
- * Flipped in "from": branch trace store had no room for this record, and dropped it. No canonical address has these two bits
- * different.
+ * Inverted in "from" if the branch trace store had no room for the record and dropped it. Bits 62 and 63 of a canonical address
+ * are equal.
  */
 constexpr std::uint64_t dropped = std::uint64_t{1} << 62;
 
@@ -45,7 +48,10 @@ struct Step {
 class TruthWriter
 {
 public:
-	/* Does nothing until opened. False, with errno, if the file cannot be made. Takes steps up to so many bytes. */
+	/*
+	 * Until it is opened, a writer drops its steps. False, with errno, if the file cannot be created. The file takes at
+	 * most "limit" bytes.
+	 */
 	bool open(const std::string &path, std::uint64_t limit = UINT64_MAX);
 	void write(std::uint64_t from, std::uint64_t to)
 	{
@@ -55,7 +61,10 @@ public:
 			flush();
 		buffer.push_back({from, to});
 	}
-	/* Where the last step led is not in the trace, which ends with it. One of tracing that began is no step then. */
+	/*
+	 * The trace ends with the last step, whose target it does not tell. If that step is the beginning of tracing, there is
+	 * no step at all.
+	 */
 	void open_end()
 	{
 		if (buffer.empty())
@@ -66,7 +75,7 @@ public:
 	}
 	bool is_open() const { return static_cast<bool>(file); }
 	void flush();
-	/* Steps that are in no file, of all that were opened: they were behind the limit, or the disk was full. */
+	/* Steps that were not written to any of the files opened so far, because of the limit or a full disk. */
 	std::uint64_t missing() const { return unwritten; }
 
 private:
@@ -81,7 +90,7 @@ private:
 	std::uint64_t unwritten = 0;
 };
 
-/* All of a file; throws std::runtime_error with the name of one that cannot be read. */
+/* Reads a whole file; throws std::runtime_error with its name if it cannot be opened. */
 std::vector<Step> read_truth(const std::string &path);
 
 } // namespace hwsim

@@ -11,7 +11,7 @@ namespace hwsim
 class WhileOn
 {
 public:
-	/* From here on it is, or is not; so many instructions have passed. */
+	/* Switched on or off when so many instructions have passed. */
 	void set(bool now_on, std::uint64_t instructions)
 	{
 		passed = until(instructions);

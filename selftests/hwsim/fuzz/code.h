@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Code: machine code that is to lie at a certain address, as it grows; and Random, from which all of a program follows.
- */
+/* Code: machine code for a certain address, as it grows; and Random, from which everything in a program follows. */
 #ifndef HWSIM_FUZZ_CODE_H
 #define HWSIM_FUZZ_CODE_H
 
@@ -79,14 +77,17 @@ public:
 		number(0, size);
 		return left;
 	}
-	/* It leads here, or so many bytes further, where the instruction that it is of may end some bytes behind it. */
+	/*
+	 * Fills in the displacement: it leads here, or "further" bytes on. "behind": bytes of its instruction that come
+	 * after it.
+	 */
 	void land(Hole hole, unsigned further = 0, unsigned behind = 0)
 	{
 		const std::uint64_t value = bytes.size() + further - (hole.at + hole.size + behind);
 		for (unsigned i = 0; i < hole.size; i++)
 			bytes[hole.at + i] = static_cast<std::uint8_t>(value >> 8 * i);
 	}
-	/* The hole has the address of here. */
+	/* Fills in the address of this place. */
 	void land_absolute(Hole hole)
 	{
 		for (unsigned i = 0; i < hole.size; i++)

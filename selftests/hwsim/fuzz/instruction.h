@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PtwriteForm: which PTWRITE the bytes are that an instruction is made of, as programs have them: of RAX, or of what RSP points to. */
+/* PtwriteForm: recognizes PTWRITE by its bytes, in the forms that programs have: of RAX, or of what RSP points to. */
 #ifndef HWSIM_FUZZ_INSTRUCTION_H
 #define HWSIM_FUZZ_INSTRUCTION_H
 
@@ -13,7 +13,7 @@ struct PtwriteForm {
 	bool wide;     /* of 64 bits */
 	unsigned size; /* of the instruction */
 
-	/* Nothing if it is none. */
+	/* Empty if it is no PTWRITE. */
 	static std::optional<PtwriteForm> of(const std::uint8_t *code)
 	{
 		const bool wide = (code[1] & 0xf8) == 0x48;
@@ -25,7 +25,7 @@ struct PtwriteForm {
 	}
 };
 
-/* What is told of one, of this value. */
+/* What the trace has of a PTWRITE of this value. */
 struct Payload {
 	std::uint64_t value = 0;
 	unsigned size = 0; /* bytes; 0: nothing */

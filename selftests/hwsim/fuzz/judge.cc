@@ -84,7 +84,10 @@ private:
 				pt_errstr(pt_errcode(status)));
 	}
 
-	/* What the next instruction is made of. Of others, which were executed at other times, nobody has to ask. */
+	/*
+	 * The bytes of the next instruction, as they were when it was executed. libipt has no reason to read any
+	 * others.
+	 */
 	static int read(std::uint8_t *to, std::size_t size, const pt_asid *, std::uint64_t ip, void *context)
 	{
 		PtJudge &judge = *static_cast<PtJudge *>(context);
@@ -118,7 +121,7 @@ bool of_kernel(std::uint64_t address)
 	return address >> 63;
 }
 
-/* It leads to the kernel by itself: SYSCALL, INT n. */
+/* Does the instruction enter the kernel: SYSCALL, INT n? */
 bool enters_kernel(const Executed &one)
 {
 	return (one.bytes[0] == 0x0f && one.bytes[1] == 0x05) || is_software_interrupt(one);
@@ -149,7 +152,7 @@ std::string judge_bts(const std::vector<Executed> &executed, const std::vector<s
 		const Executed &one = executed[i], &next = executed[i + 1];
 		if (enters_kernel(one))
 			continue;
-		/* The fault may be the first instruction's behind a branch. */
+		/* If a signal came, the branch led to the instruction that was interrupted. */
 		const std::uint64_t to = next.led_from ? next.led_from : next.ip;
 		const auto is_it = [&](const Record &record) {
 			return record.from == one.ip && record.to == to;

@@ -30,11 +30,11 @@ bool is_mov_to_cr3(const ring0_step &step)
 	return is(step, 0x22) && (step.code[2] & 0x38) == 3 << 3;
 }
 struct Step : ring0_step {
-	/* It led to a handler: a fault, which has not executed it, or INT n. To a decoder either is a place where an interrupt comes. */
+	/* The step led to a handler: it faulted, and was not executed, or it is INT n. To a decoder an interrupt comes there, in both cases. */
 	bool torn = false;
 };
 
-/* With the instructions that handlers begin with, of which there are no steps. */
+/* Adds the first instructions of handlers, which are not stepped. */
 std::vector<Step> all_steps(const Program &program, const std::vector<ring0_step> &seen)
 {
 	std::vector<Step> all;
@@ -69,7 +69,7 @@ std::vector<Step> all_steps(const Program &program, const std::vector<ring0_step
 class Enables
 {
 public:
-	/* "Trace Control Registers". A write that is refused has no effect, and is not told here. */
+	/* "Trace Control Registers". A write that is refused has no effect: do not call this for it. */
 	void write(std::uint64_t msr, std::uint64_t value)
 	{
 		if (msr == rtit::ctl)
@@ -88,8 +88,9 @@ public:
 		return has(rtit::trace_en | rtit::os) && !stopped && (!has(rtit::cr3_filter) || !((cr3 ^ match) >> 5));
 	}
 	/*
-	 * PacketEn for an instruction that is about to be executed. "Filtering by IP": within any range that is for that, if one is. "TraceStop": what
-	 * lies there is not traced any more, and nothing behind it, until software clears Stopped; seen whenever the context is on.
+	 * PacketEn for an instruction that is about to be executed. "Filtering by IP": it has to be in a filter range, if there are any.
+	 * "TraceStop": an instruction in a stop range, and everything after it, is not traced until software clears Stopped; stop ranges count
+	 * whenever the context is on.
 	 */
 	bool packets(std::uint64_t ip, std::uint64_t cr3)
 	{
@@ -133,10 +134,10 @@ private:
 struct Expected {
 	struct Item {
 		std::size_t step;
-		bool place; /* no instruction, but a place where something comes between */
+		bool place; /* no instruction, but a place where an interrupt, or the end of tracing, comes */
 	};
 	std::vector<Item> items;
-	/* Of each step: branches are traced there; the context is on. */
+	/* For each step: are branches traced there; is the context on? */
 	std::vector<bool> on, in_context;
 	std::vector<Payload> payloads;
 	std::vector<std::uint64_t> address_spaces;
@@ -145,10 +146,12 @@ struct Expected {
 };
 
 /*
- * Where an instruction changes what is traced it belongs to what was before: WRMSR that sets TraceEn is not in the trace, the next instruction is
- * (TIP.PGE has its address); WRMSR that clears it is told by a FUP of its own address ("FUP": it ends the trace in front of itself, to a decoder);
- * so is MOV to CR3 that ends the context, which a decoder walks over, for TIP.PGD has no address then. MOV to CR3 is told by PIP where the context
- * is on behind it ("Paging Information (PIP) Packet"), whatever FilterEn and BranchEn are; PTWRITE where packets are enabled, and likewise.
+ * An instruction that changes what is traced belongs to the state before the change. A WRMSR that sets TraceEn is not in the trace; the next
+ * instruction is (TIP.PGE has its address). A WRMSR that clears TraceEn is told by a FUP with its own address ("FUP"), so that to a decoder the
+ * trace ends before it. A MOV to CR3 that ends the context is in the trace: a decoder walks over it, because TIP.PGD has no address then.
+ *
+ * MOV to CR3 is told by PIP if the context is on after it ("Paging Information (PIP) Packet"), whatever FilterEn and BranchEn are; PTWRITE is
+ * told if packets are enabled, whatever BranchEn is.
  */
 Expected expect(const std::vector<Step> &steps)
 {
@@ -249,8 +252,8 @@ private:
 	void interrupted(std::uint64_t where) override { place(where); }
 
 	/*
-	 * Where straight code leaves what is traced TIP.PGD has the address of the next instruction; libipt looks for a branch that leads there,
-	 * and walks on to the next one.
+	 * If straight code leaves what is traced, TIP.PGD has the address of the next instruction; libipt looks for a branch that leads there,
+	 * and walks on as far as the next branch.
 	 */
 	void exits(std::uint64_t to) override
 	{
@@ -297,7 +300,7 @@ private:
 			pt_errstr(pt_errcode(status)));
 	}
 
-	/* What the next instruction is made of. What libipt walks beyond the end is whatever is there. */
+	/* The bytes of the next instruction. Where libipt walks on beyond the end, it gets what is in memory. */
 	static int read(std::uint8_t *to, std::size_t size, const pt_asid *, std::uint64_t ip, void *context)
 	{
 		KernelJudge &judge = *static_cast<KernelJudge *>(context);
@@ -348,7 +351,7 @@ std::string judge_kernel(
 	std::string wrong = judge.judge(trace.bytes);
 	if (wrong.empty() && expected.stopped != !!(trace.status & Enables::stopped_bit))
 		wrong = text("IA32_RTIT_STATUS is %lx, and Stopped has to be %d", trace.status, expected.stopped);
-	/* Where nothing is traced, too. */
+	/* Faults are counted where nothing is traced, too. */
 	if (wrong.empty() && stepped.faults != trace.faults)
 		wrong = text("of %lu faults it has had %lu", stepped.faults, trace.faults);
 	counts.steps += steps.size();

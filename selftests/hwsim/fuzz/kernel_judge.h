@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Judge of programs in ring 0: is what a trace says what single steps said, where it has to be switched on by the registers that these wrote,
- * and nothing else? What "has to" is follows from the SDM alone, and shares nothing with the virtual hardware.
+ * Judge of programs in ring 0: checks that a trace says exactly what single steps said, wherever the registers that the program wrote have
+ * tracing on. Where that is follows from the SDM alone; the judge shares nothing with the virtual hardware.
  */
 #ifndef HWSIM_FUZZ_KERNEL_JUDGE_H
 #define HWSIM_FUZZ_KERNEL_JUDGE_H
@@ -18,7 +18,7 @@ struct KernelCounts {
 	std::size_t steps = 0, instructions = 0, places = 0, payloads = 0, address_spaces = 0, stops = 0, edges = 0;
 };
 
-/* Empty, or what is wrong. The memory of the program has to be there as the traced run left it. */
+/* Empty, or what is wrong. The memory of the program has to be mapped as the traced run left it. */
 std::string judge_kernel(
 	const Program &program, const KernelSteps &steps, KernelTrace trace, const Tell &tell, KernelCounts &counts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pieces that are in ring 0 alone. Any of them may be left out: none knows how the trace unit was left by the one before, and each that has
- * to know begins with switching it off, which is never refused.
+ * Pieces for ring 0 alone. Any of them may be left out, so none knows how the one before has left the trace unit. A piece that has to know
+ * first switches the unit off, which is never refused.
  */
 #include <iterator>
 
@@ -17,14 +17,17 @@ void wrmsr(Code &code, std::uint64_t msr, std::uint64_t value)
 	code.load(1, msr).load(0, value & 0xffffffff).load(2, value >> 32).put({0x0f, 0x30});
 }
 
-/* Somewhere in a field of which the processor has these values. */
+/* A random value of a field, if the processor has it (bits of "values"); else 0. */
 std::uint64_t some_of(Random &random, unsigned values, unsigned shift)
 {
 	const unsigned value = random.below(16);
 	return values >> value & 1 ? std::uint64_t{value} << shift : 0;
 }
 
-/* What the unit is told, switched on. Branches are what there is most to see of, and the kernel is where we are. */
+/*
+ * A value of IA32_RTIT_CTL with TraceEn set. Most have branches, of which there is most to see, and trace the kernel, where the program
+ * runs.
+ */
 std::uint64_t some_control(Random &random, const Rtit &unit)
 {
 	std::uint64_t ctl = rtit::trace_en;
@@ -54,7 +57,10 @@ std::uint64_t some_control(Random &random, const Rtit &unit)
 struct Bounds {
 	std::uint64_t first, last;
 };
-/* Arenas, functions, parts of this piece, or what nobody is in; bounds may lie within instructions. */
+/*
+ * An arena, a part of one, a function, a part of this piece, the handlers, or what lies between two arenas; bounds may lie within
+ * instructions.
+ */
 Bounds some_range(Random &random, const Code &code, const Around &around)
 {
 	const Arena &arena = arenas[random.below(std::size(arenas))];
@@ -69,7 +75,7 @@ Bounds some_range(Random &random, const Code &code, const Around &around)
 	case 3:
 	case 4: {
 		const std::uint64_t leaf = around.leaves[random.below(static_cast<unsigned>(around.leaves.size()))];
-		/* It alone or what lies before it, too, up to one of its instructions, which is the last one then. */
+		/* The function alone, or with what lies before it in its page; the range ends with one of its instructions. */
 		return {random.one_in(2) ? leaf : leaf & ~(page_size - 1), leaf + 2 * random.below(3)};
 	}
 	case 5: {
@@ -83,14 +89,14 @@ Bounds some_range(Random &random, const Code &code, const Around &around)
 	}
 }
 
-/* CR3, with a bit that page tables do not depend on as it was, or another one. */
+/* CR3 in RAX. "other": bits to invert, on which page tables do not depend. */
 void load_cr3(Code &code, unsigned other)
 {
 	code.put({0x0f, 0x20, 0xd8});
 	if (other)
 		code.put({0x48, 0x83, 0xf0, other});
 }
-/* Of the bits that are compared, the first two. */
+/* At most one of the two lowest bits that the CR3 filter compares. */
 unsigned some_cr3(Random &random)
 {
 	return random.below(3) * 0x20;
@@ -103,13 +109,13 @@ void write_cr3_match(Code &code, Random &random)
 	code.load(1, rtit::cr3_match).put({0x0f, 0x30});
 }
 
-/* Behind what stopped it, or as if it had; with a PSB where tracing begins, or without. */
+/* Clears Stopped, whether it was set or not. PacketByteCnt is 0, and tracing begins with a PSB, or it is not. */
 void write_status(Code &code, Random &random)
 {
 	wrmsr(code, rtit::status, random.one_in(2) ? 0 : std::uint64_t{random.between(1, 2000)} << 32);
 }
 
-/* A WRMSR that is refused: its handler goes on behind it, by R14. */
+/* A WRMSR that is refused: the handler goes on behind it, at the address in R14. */
 void wrmsr_refused(Code &code, Around &around, std::uint64_t msr, std::uint64_t value)
 {
 	code.load(1, msr).load(0, value & 0xffffffff).load(2, value >> 32);
@@ -194,7 +200,10 @@ void interrupts(Code &code, Random &random, Around &around)
 	}
 }
 
-/* Behind each something is told: libipt takes the end that comes with a second one for the first one's, whose PIP is right before it. */
+/*
+ * A branch follows each MOV to CR3. Otherwise, if tracing ends at the second of two, libipt takes the end for that of the first, whose PIP
+ * is right before it.
+ */
 void address_spaces(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 4); i; i--) {
@@ -205,13 +214,13 @@ void address_spaces(Code &code, Random &random, Around &)
 	}
 }
 
-/* Once or several times, one right behind the other, too. As it is left it is for the pieces that follow. */
+/* Once or several times, also one right behind the other. The last state is left to the pieces that follow. */
 void control(Code &code, Random &random, Around &around)
 {
 	for (unsigned i = random.between(1, 3); i; i--) {
 		const std::uint64_t ctl = write_control(code, random, around);
 		if (random.one_in(4))
-			wrmsr(code, rtit::ctl, ctl); /* which says nothing new */
+			wrmsr(code, rtit::ctl, ctl); /* the same value again */
 		for (unsigned j = random.below(4); j; j--)
 			random.one_in(3) ? address_spaces(code, random, around) : jcc(code, random);
 	}

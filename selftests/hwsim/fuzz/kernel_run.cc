@@ -29,7 +29,7 @@ std::uint64_t &word(std::uint64_t at)
 	return *reinterpret_cast<std::uint64_t *>(at);
 }
 
-/* In ring 0 nobody brings pages that are not there. */
+/* In ring 0 there is no fault handler that maps pages in. */
 void touch(std::uint64_t begin, std::uint64_t end)
 {
 	for (std::uint64_t at = begin; at < end; at += page_size) {

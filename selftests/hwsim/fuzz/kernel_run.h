@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A run of a program in ring 0, by the module hwsim_ring0: by single steps, which say what it executes, or traced by registers that it writes
- * itself. Both take the same way.
+ * A run of a program in ring 0, by the module hwsim_ring0: by single steps, which say what it executes, or traced, by trace registers that
+ * the program writes itself. Both runs execute the same instructions.
  */
 #ifndef HWSIM_FUZZ_KERNEL_RUN_H
 #define HWSIM_FUZZ_KERNEL_RUN_H

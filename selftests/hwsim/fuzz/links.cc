@@ -6,7 +6,7 @@ namespace hwsim::fuzz
 namespace
 {
 
-/* Behind the instruction that reads it, whose displacement ends it: an address. */
+/* The displacement that ends an instruction, and behind it the address that the instruction reads. */
 void pointer(Code &code, std::uint64_t to)
 {
 	code.number(0, 4).number(to, 8);
@@ -29,10 +29,10 @@ void by_displacement(Code &code, Random &random, std::uint64_t to, Ring ring)
 	if (!code.reaches(to))
 		return by_register(code, random, to, ring);
 	switch (random.below(5)) {
-	case 0: /* a condition that holds, of as many as there are */
+	case 0: /* XOR; JZ, which is taken */
 		code.put({0x31, 0xc0, 0x0f, 0x84}).to(to, 4);
 		break;
-	case 1: /* one that does not, before */
+	case 1: /* XOR; two JNZ, which are not taken; JMP */
 		code.put({0x31, 0xc0, 0x75, 0x00, 0x0f, 0x85, 0, 0, 0, 0, 0xe9}).to(to, 4);
 		break;
 	case 2:
@@ -79,13 +79,16 @@ void by_iret(Code &code, Random &, std::uint64_t to, Ring ring)
 	push_flags(code, ring);
 	code.put({0x6a, selectors(ring).code}).push_address(to).put({0x48, 0xcf});
 }
-/* Each fault is at the first instruction that cannot be: there, or here. The handler goes on at the address in R14. */
+/*
+ * A fault, either at an instruction here or at an address where there is none. The handler goes on at the address in
+ * R14.
+ */
 void by_fault(Code &code, Random &random, std::uint64_t to, Ring ring)
 {
 	constexpr std::uint64_t kernel = 0xffffffff81000000;
 	static constexpr std::uint64_t nowhere[] = {
 		0x666000, 0x10004ffe, 0x5500000000, 0x7ffd00001234, 0xffff800000000000, kernel, 0xfffffffffffffff0};
-	/* What no program may the kernel may. */
+	/* The kernel may do some things that programs may not. */
 	const bool user = ring == Ring::user;
 	const unsigned what = random.below(6);
 	code.load(14, to);
@@ -116,7 +119,10 @@ void by_trap(Code &code, Random &random, std::uint64_t to, Ring ring)
 
 } // namespace
 
-/* What IRET is to load: the program's own, or of the kernel those that it has, which say whether it is stepped. */
+/*
+ * The flags that IRET loads: in a program a constant; in the kernel the present ones, which say whether it is
+ * single-stepped.
+ */
 void push_flags(Code &code, Ring ring)
 {
 	if (ring == Ring::user)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fuzzer of the virtual hardware: in a guest, as root, runs random programs, each by single steps and traced, and judges the
- * traces (judge.h; in ring 0 kernel_judge.h). A program that fails is shortened, and printed with its bytes. Prints TAP, and of each program
- * a line.
+ * traces (judge.h; in ring 0 kernel_judge.h). A program that fails is shortened, and printed with its bytes. Prints TAP, and a line for
+ * each program.
  *
  *   hwsim-fuzz [--seed N] [--programs N | --seconds N] [--pieces N] [--only KIND] [--pt NAME] [--bts NAME] [--branches FILE] [--records FILE]
- *   hwsim-fuzz --kernel ...              in ring 0, by the module hwsim_ring0, which programs have write the registers of Intel PT
- *   hwsim-fuzz --seed N --keep 3,7,8     one program, of these pieces alone
+ *   hwsim-fuzz --kernel ...              in ring 0, by the module hwsim_ring0: programs write the registers of Intel PT themselves
+ *   hwsim-fuzz --seed N --keep 3,7,8     one program, with these pieces only
  *   hwsim-fuzz --kinds                   the kinds of pieces there are, in ring 0 with --kernel
  *
- * --pt, --bts: PMUs to trace with; a name without a PMU is none. --branches, --records: where the branches of all traces are written, as
- * hwsim-compare reads them.
+ * --pt, --bts: PMUs to trace with; that of --bts need not be there. --branches, --records: files to which the branches of all traces are
+ * written, as hwsim-compare reads them.
  */
 #include <chrono>
 #include <cstdio>
@@ -44,13 +44,13 @@ struct Options {
 	std::uint64_t programs = 1;
 	std::uint64_t seconds = 0;
 	unsigned pieces = 40;
-	unsigned tries = 60; /* to make the first one that fails shorter */
+	unsigned tries = 60; /* runs to spend on making the first one that fails shorter */
 	std::string only, pt = "intel_pt", bts = "intel_bts", branches, records;
 	std::vector<unsigned> keep;
 	bool kinds = false, kernel = false;
 };
 
-/* Branches as text, or nowhere. */
+/* Writes branches as text, if there is a file for them. */
 class Branches
 {
 public:
@@ -90,7 +90,7 @@ public:
 	virtual std::string summary() const = 0;
 };
 
-/* Of users, by perf's events. */
+/* Programs of users, traced by perf events. */
 class UserRuns final : public Runs
 {
 public:
@@ -140,7 +140,7 @@ private:
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		return attr;
 	}
-	/* What the seed wants of how it is traced, if the PMU has it. */
+	/* The seed chooses config fields, of those that the PMU has. */
 	perf_event_attr attr_of_pt(std::uint64_t seed) const
 	{
 		static constexpr struct {
@@ -149,7 +149,7 @@ private:
 			{"ptw", "ptwrite", ""}, {"fup_on_ptw", "ptwrite", "ptw"}};
 		perf_event_attr attr = attr_of(*pt);
 		Random random(~seed);
-		/* A field that says how another is told is refused without that. */
+		/* A field that depends on another one is refused without that. */
 		std::set<std::string> chosen = {""};
 		for (const auto &[field, cap, with] : choices)
 			if (random.one_in(2) && pt->has_field(field) && (!*cap || pt->cap(cap) == "1") &&
@@ -166,7 +166,7 @@ private:
 	std::size_t count = 0, payloads = 0;
 };
 
-/* In ring 0, where they trace themselves. */
+/* Programs in ring 0, which trace themselves. */
 class RingZeroRuns final : public Runs
 {
 public:
@@ -261,7 +261,7 @@ public:
 			runs->instructions() - before, wrong.empty() ? "" : " WRONG ", wrong.c_str());
 		if (wrong.empty())
 			return true;
-		/* One cause fails many. */
+		/* One cause makes many programs fail: only the first is shortened. */
 		if (!report.empty()) {
 			report += "# seed " + std::to_string(seed) + ": " + wrong + "\n";
 			return false;
@@ -276,7 +276,7 @@ public:
 			  "\n# shortened: " + (again.empty() ? "nothing is wrong, this time" : again) + "\n";
 		return false;
 	}
-	/* How much was done, and last what failed. */
+	/* Prints how much was done, and then what failed. */
 	void summary() const
 	{
 		for (const auto &[name, count] : done)
@@ -305,7 +305,7 @@ unsigned fuzz(Fuzzer &fuzzer, const Options &options)
 	return failed;
 }
 
-/* Addresses are the same in each process, and all programs run on the first processor, as their truth is told. */
+/* Addresses are the same in each process. All programs run on the first processor: their branches are compared with its truth log. */
 void settle(char **arguments)
 {
 	cpu_set_t first;

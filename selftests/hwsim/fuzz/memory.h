@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The memory of a program: the file that its code is, and what of it lies where. */
+/* The memory of a program: the file with its code, and what is mapped where. */
 #ifndef HWSIM_FUZZ_MEMORY_H
 #define HWSIM_FUZZ_MEMORY_H
 
@@ -19,7 +19,7 @@ public:
 	CodeFile(const CodeFile &) = delete;
 };
 
-/* In this process, while there is such a file. The process ends if it cannot be. */
+/* Maps it in this process, while there is a CodeFile. Ends the process if that fails. */
 void map_memory_of(const Program &program);
 
 } // namespace hwsim::fuzz

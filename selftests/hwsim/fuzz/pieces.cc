@@ -46,7 +46,7 @@ void conditions(Code &code, Random &random, Around &)
 			jcc(code, random);
 	}
 }
-/* A loop whose outcomes are the bits of a number: as many as packets of outcomes take, and one more or less. */
+/* A loop whose outcomes are the bits of a number: from one outcome to more than two packets of outcomes hold. */
 void outcomes(Code &code, Random &random, Around &)
 {
 	code.load(1, random.between(1, 100)).load(0, random.next());
@@ -76,7 +76,7 @@ void by_count(Code &code, Random &random, Around &)
 			code.put({0xeb, 4, 0xcc, 0xcc, 0xcc, 0xcc});
 }
 
-/* Calls of calls: within what RET compression knows, beyond it, and some that nobody returns from. */
+/* Calls within calls: as deep as RET compression remembers, deeper, and some that do not return. */
 void recursion(Code &code, Random &random, Around &)
 {
 	const bool drop = random.one_in(2), leave = random.one_in(4);
@@ -121,13 +121,13 @@ void leaf_calls(Code &code, Random &random, Around &around)
 		case 1:
 			code.load(0, leaf).put({0xff, 0xd0});
 			break;
-		default: { /* through memory, over which it then jumps */
+		default: { /* CALL through memory; a JMP leads over that */
 			code.put({0xff, 0x15}).number(2, 4).put({0xeb, 8}).number(leaf, 8);
 		}
 		}
 	}
 }
-/* Returns that no call has led to, and calls whose return address nobody takes. */
+/* Returns without a call, and calls whose return address is not used. */
 void odd_returns(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 4); i; i--)
@@ -165,7 +165,7 @@ void far_transfers(Code &code, Random &random, Around &around)
 		code.land(behind);
 	}
 }
-/* Into code of 32 bits and back: the selector says which. Without INTO, of which libipt thinks that it always traps. */
+/* Into 32-bit code and back, by the selector. Without INTO, which libipt takes for one that always traps. */
 void compatibility(Code &code, Random &random, Around &around)
 {
 	const Selectors its = selectors(around.ring);
@@ -202,7 +202,7 @@ void system_calls(Code &code, Random &random, Around &)
 			code.call_kernel(SYS_getppid);
 		}
 }
-/* A process that ends at once: the page tables change meanwhile. Nobody is told by a signal. */
+/* A process that ends at once: the page tables change meanwhile. Its end raises no signal. */
 void child(Code &code, Random &, Around &)
 {
 	code.call_kernel(SYS_clone, {0, 0}).put({0x85, 0xc0, 0x75});
@@ -211,10 +211,10 @@ void child(Code &code, Random &, Around &)
 	code.land(parent);
 	constexpr std::uint64_t all = 0x40000000;
 	code.call_kernel(SYS_wait4, {0xffffffffffffffff, 0, all, 0});
-	/* Flags that no number of a process has a part in. */
+	/* Flags must not depend on the number of the process. */
 	code.put({0x31, 0xc0});
 }
-/* Its handler raises one more, sometimes on a page that is not executable yet. */
+/* The handler of the signal raises one more. It is sometimes on a page that is not executable yet. */
 void signals(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 3); i; i--) {
@@ -234,15 +234,15 @@ void traps(Code &code, Random &random, Around &)
 	}
 }
 /*
- * What the virtual hardware carries out, in the middle of blocks and at the end of pages. Not RDTSC: where it does that itself the trap
- * flag stops the program one instruction later only.
+ * Instructions that the virtual hardware carries out, in the middle of blocks and at the end of pages. Not RDTSC: if the virtual
+ * hardware carries it out, the trap flag stops the program one instruction late.
  */
 void carried_out(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 4); i; i--)
 		code.put({0x31, 0xc0, 0x31, 0xc9, 0x0f, 0xa2}); /* CPUID of leaf 0 */
 }
-/* Not traced, from here to there. */
+/* Tracing is off, for a while. */
 void without_trace(Code &code, Random &random, Around &around)
 {
 	code.call_kernel(SYS_ioctl, {event_fd, ioc_disable, 0});
@@ -255,14 +255,14 @@ void without_trace(Code &code, Random &random, Around &around)
 
 // --- memory -------------------------------------------------------------------------------------
 
-/* An address near the end of a page, of what is not there yet or of what is denied. */
+/* An address near the end of a page, in memory that is not there yet or that is denied. */
 std::uint64_t edge(Random &random)
 {
 	const bool deny = random.one_in(2);
 	const unsigned pages = (deny ? denied_size : fresh_size) / page_size;
 	return (deny ? denied : fresh) + random.between(1, pages - 3) * page_size - random.between(1, 40);
 }
-/* It is as if it had never been touched. */
+/* Makes a page as if it had never been touched. */
 void forget(Code &code, std::uint64_t at)
 {
 	const std::uint64_t page = at & ~(page_size - 1);
@@ -285,7 +285,7 @@ void strings(Code &code, Random &random, Around &)
 		code.put({operation[0], operation[1]});
 	}
 }
-/* Single accesses, some of which two pages have. */
+/* Single accesses, some of which cross the end of a page. */
 void accesses(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 3); i; i--) {
@@ -309,12 +309,12 @@ void accesses(Code &code, Random &random, Around &)
 		default:
 			code.put({0xc7, 0x07}).number(0, 4);
 		}
-		/* Flags behind LOCK are others under the trap flag: QEMU 11's. */
+		/* With the trap flag set, flags behind LOCK differ in QEMU 11. */
 		code.put({0x31, 0xc0});
 		jcc(code, random);
 	}
 }
-/* A call that cannot push, and a return that cannot pop, at first. */
+/* A call whose push faults, and a return whose pop faults, at first. */
 void stack_faults(Code &code, Random &random, Around &)
 {
 	const std::uint64_t top = (edge(random) & ~(page_size - 1)) + page_size + (random.one_in(2) ? 8 : 0);
@@ -325,7 +325,7 @@ void stack_faults(Code &code, Random &random, Around &)
 
 // --- code that changes ----------------------------------------------------------------------------
 
-/* Operand of the next instruction, or of one that comes later in the same block. */
+/* Changes the operand of the next instruction, or of a later one in the same block. */
 void operand_changes(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 3); i; i--) {
@@ -336,7 +336,7 @@ void operand_changes(Code &code, Random &random, Around &)
 		code.load(0, random.next() & 0x7fffffff);
 	}
 }
-/* A branch that is another one when it is executed: its condition, its displacement, or what it is. */
+/* Changes a branch before it is executed: its condition, its displacement, or its kind. */
 void branch_changes(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 3); i; i--) {
@@ -377,7 +377,7 @@ void loop_changes(Code &code, Random &random, Around &)
 		code.put({0x80, 0x35}).number(branch - (code.here() + 5), 4).put({0x01});
 	code.put({0xe2}).to(loop, 1);
 }
-/* A function that was called changes: it begins with JZ or JNZ. */
+/* Changes a function that was called before: the JZ at its beginning becomes JNZ, and the reverse. */
 void leaf_changes(Code &code, Random &random, Around &around)
 {
 	const std::uint64_t leaf = around.leaves[random.below(static_cast<unsigned>(around.leaves.size()))];
@@ -386,7 +386,7 @@ void leaf_changes(Code &code, Random &random, Around &around)
 		code.load(0, leaf).put({0x80, 0x30, 0x01, 0xff, 0xd0}); /* XOR; CALL */
 	}
 }
-/* Its page is another one, of the same address. */
+/* Maps another page at the address of a function, and calls it. */
 void page_changes(Code &code, Random &random, Around &)
 {
 	for (unsigned i = random.between(1, 3); i; i--) {
@@ -396,7 +396,7 @@ void page_changes(Code &code, Random &random, Around &)
 		code.load(0, remapped).put({0xff, 0xd0});
 	}
 }
-/* A page that was executable is no more, perhaps this one. */
+/* A page, perhaps this one, is not executable any more. */
 void page_is_denied(Code &code, Random &random, Around &)
 {
 	const Arena &arena = arenas[random.below(std::size(arenas))];

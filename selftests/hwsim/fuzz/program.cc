@@ -13,10 +13,10 @@ namespace
 {
 
 constexpr int all_rights = PROT_READ | PROT_WRITE | PROT_EXEC;
-/* Where sigcontext has them, from the beginning of struct ucontext; si_addr, from the beginning of struct siginfo. */
+/* Offsets of registers in struct ucontext, and of si_addr in struct siginfo. */
 constexpr unsigned in_context_r14 = 88, in_context_rip = 168, in_info_address = 16;
 
-/* The fault was wanted, and it goes on at the address in R14; or the page may be used from now on. */
+/* If R14 is not 0 the fault was wanted, and the program goes on at that address. Else the page may be used from now on. */
 void write_recover(Code &code)
 {
 	code.put({0x48, 0x8b, 0x4a, in_context_r14, 0x48, 0x85, 0xc9, 0x74}); /* MOV RCX; TEST; JZ */
@@ -29,7 +29,7 @@ void write_recover(Code &code)
 	code.put({0x85, 0xc0, 0x75, 0x01, 0xc3}); /* TEST; JNZ; RET */
 	code.call_kernel(SYS_exit_group, {lost_status});
 }
-/* Of SIGUSR1 and SIGUSR2: the first raises the second, whose handler this is, too. */
+/* Handler of SIGUSR1 and SIGUSR2: at the first it raises the second. */
 void write_user(Code &code)
 {
 	code.put({0x83, 0xff, 10, 0x75}); /* CMP; JNE */
@@ -39,7 +39,7 @@ void write_user(Code &code)
 	code.land(second);
 	code.put({0x31, 0xc0, 0x74, 0x00, 0xc3}); /* XOR; JZ; RET */
 }
-/* Begins with what a piece may change; with RET, or without. */
+/* A function. It begins with a branch that pieces may change, and returns by RET, or without. */
 void write_leaf(Code &code, Random &random, bool returns)
 {
 	code.put({0x74, 0x02, 0x31, 0xc0});
@@ -52,8 +52,8 @@ void write_leaf(Code &code, Random &random, bool returns)
 }
 
 /*
- * A handler in ring 0, which begins without the trap flag: flags are those that it is told, behind the error code that some have on the stack. The
- * instruction behind POPF is the last one without a step.
+ * The beginning of a handler in ring 0. It is entered without the trap flag, so it drops the error code, if the fault has one, and loads its
+ * flags from flags_word. The instruction behind POPF is the last one that is not stepped.
  */
 void begin_handler(Code &code, Handler &handler, bool has_error_code)
 {
@@ -69,7 +69,7 @@ void begin_handler(Code &code, Handler &handler, bool has_error_code)
 	add([&] { code.put({0x9d}); });                                   /* POPF */
 	add([&] { code.put({0x90}); });
 }
-/* Of faults that were wanted: it goes on at the address in R14. */
+/* For faults that were wanted: the program goes on at the address in R14. */
 void write_kernel_recover(Code &code)
 {
 	code.put({0xff, 0x04, 0x25}).number(faults_word, 4); /* INC */
@@ -135,7 +135,7 @@ void Program::make(unsigned most, const std::string &only)
 	}
 }
 
-/* Room for it, in an arena: often so that something of it lies across the end of a page. Without code if there is none. */
+/* The code of a piece at a place in an arena, which often makes it cross the end of a page. Empty if there is no room. */
 Code Program::fitting(Random &random, const Kind &kind)
 {
 	for (unsigned tries = 0; tries < 20; tries++) {
@@ -147,7 +147,7 @@ Code Program::fitting(Random &random, const Kind &kind)
 			at = std::max(at, page + page_size - random.between(1, 60));
 		Code code(at);
 		Around tried = around;
-		/* The stack, whatever the way here has left on it. */
+		/* The way here may have left anything on the stack. */
 		code.load(4, stack_top);
 		kind.write(code, random, tried);
 		if (code.here() + link_room > arena.end() || (kind.below_4g && code.here() >> 32))
@@ -250,7 +250,7 @@ void Program::place(Code code, std::vector<std::uint8_t> &file) const
 
 std::vector<std::uint8_t> Program::image(const std::vector<unsigned> &kept) const
 {
-	/* What nobody should come to is INT3. */
+	/* INT3 where no program should come to. */
 	std::vector<std::uint8_t> file(file_pages * page_size, 0xcc);
 	for (const Code &code : fixed)
 		place(code, file);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Program: machine code of a seed, which leads from piece to piece through arenas of pages that lie apart as packets of addresses
- * tell apart. Knows nothing of tracing but that it is switched on and off by ioctl() of a descriptor with a fixed number.
+ * Program: machine code that follows from a seed. It leads from piece to piece through arenas of pages, between which addresses differ in the
+ * various numbers of bytes that packets distinguish. All it knows of tracing is that ioctl() of a descriptor with a fixed number switches it on
+ * and off.
  *
- * A piece does one thing (pieces.cc) and then goes to the next one, in one of many ways (links.cc). Each depends on the seed and on its
- * own number alone: a program from which some are left out has the others at the same addresses.
+ * A piece does one thing (pieces.cc) and then goes to the next one, in one of many ways (links.cc). A piece depends on the seed and on its own
+ * number alone: if some pieces are left out of a program, the others are at the same addresses.
  */
 #ifndef HWSIM_FUZZ_PROGRAM_H
 #define HWSIM_FUZZ_PROGRAM_H
@@ -24,7 +25,7 @@ namespace hwsim::fuzz
 
 constexpr std::uint64_t page_size = 4096;
 
-/* Code: its pages in the file of the program, from this one on. */
+/* Pages of code; in the file of the program the first of them is "file_page". */
 struct Arena {
 	std::uint64_t base;
 	unsigned pages;
@@ -33,8 +34,8 @@ struct Arena {
 	std::uint64_t end() const { return base + pages * page_size; }
 };
 /*
- * From the first to the others only 2 bytes of an address change, 4, or 6; some lie across the places where they do. The last one
- * is the pages of the second at other addresses.
+ * From the first arena to the others only 2 bytes of an address change, 4, or 6; some lie across the places where they do. The last one maps
+ * the pages of the second one again.
  */
 constexpr Arena arenas[] = {
 	{0x10000000, 3, 0},
@@ -47,19 +48,19 @@ constexpr Arena arenas[] = {
 	{0x10018000, 2, 3},
 };
 constexpr unsigned nr_placing = 7; /* arenas in which pieces are placed */
-/* In the fifth the first function is where processors begin after a reset, and programs seldom. */
+/* The first function of the fifth arena is at the reset vector, where programs seldom run. */
 constexpr unsigned at_4g = 4;
 constexpr std::uint64_t reset_vector = 0xfffffff0;
 constexpr unsigned aliased = 1, alias = 7;
 
-/* Handlers, beginning and end; nothing is ever wrong with this page. */
+/* Handlers, beginning and end of the program; this page never causes a fault. */
 constexpr Arena base_arena = {0x30000000, 1, 20};
-/* A page that pieces map anew: it has one function, of which there are as many kinds as pages behind it in the file. */
+/* A page that pieces map anew. It has one function, in as many versions as the file has pages for it. */
 constexpr std::uint64_t remapped = 0x10030000;
 constexpr unsigned remapped_file_page = 21, nr_remapped = 3;
 constexpr unsigned file_pages = 24;
 
-/* Memory that is not there until it is touched; that may not be touched until a handler of SIGSEGV has changed that; stacks. */
+/* Memory that is not there until it is touched; memory that is denied until the handler of SIGSEGV has changed its protection; stacks. */
 constexpr std::uint64_t fresh = 0x20000000, fresh_size = 0x40000;
 constexpr std::uint64_t denied = 0x20100000, denied_size = 0x40000;
 constexpr std::uint64_t stack = 0x20200000, stack_size = 0x40000, stack_top = 0x20230000;
@@ -67,7 +68,7 @@ constexpr std::uint64_t other_stack = 0x20300000, other_stack_size = 0x20000;
 
 /* Descriptors of the event that traces the program, if one does, and of the file of its code. */
 constexpr int event_fd = 100, code_fd = 101;
-/* What it ends with where a handler does not know what to do. */
+/* Exit status where a handler does not expect the fault. */
 constexpr int lost_status = 77;
 
 /* Where a program runs. */
@@ -82,41 +83,41 @@ constexpr Selectors selectors(Ring ring)
 }
 
 /*
- * Words behind the handlers, for those in ring 0: where it has to end, the flags that handlers are to have (they begin without the trap flag),
- * where it is lost, and how many faults it has had.
+ * Words behind the handlers, for programs in ring 0: the address where the program has to end; the flags that handlers load, as they begin
+ * without the trap flag; the address of an unexpected fault; and the number of faults.
  */
 constexpr std::uint64_t exit_word = base_arena.base + 0xff8, flags_word = base_arena.base + 0xff0,
 			lost_word = base_arena.base + 0xfe8, faults_word = base_arena.base + 0xfe0;
 
-/* A handler in ring 0. Of its first instructions there are no steps. */
+/* A handler in ring 0. Its first instructions are not stepped. */
 struct Handler {
 	std::uint64_t begin = 0;
-	std::vector<std::vector<std::uint8_t>> unseen; /* what these are made of */
+	std::vector<std::vector<std::uint8_t>> unseen; /* the bytes of each of them */
 };
 
 /* What a piece may use. */
 struct Around {
 	Ring ring = Ring::user;
-	/* What the unit can do; and in ring 0, where output is to go. */
+	/* What the trace unit can do; and in ring 0, whether output goes to a single range. */
 	Rtit unit;
 	bool single_range = false;
-	/* In ring 0: vectors that a piece may raise, and WRMSRs that are refused, filled in by pieces. */
+	/* In ring 0: vectors that a piece may raise; and addresses of WRMSRs that are refused, filled in by pieces. */
 	std::vector<unsigned> vectors;
 	std::set<std::uint64_t> refused;
 	/* Functions that change RAX and RCX at most, in all arenas; of those in the aliased one none returns by RET. */
 	std::vector<std::uint64_t> leaves;
-	/* Where tracing ends and begins again, filled in by pieces: the instructions that ask for it. */
+	/* The instructions that switch tracing off and on again, filled in by pieces. */
 	std::set<std::uint64_t> off, on;
 };
 
-/* One way of doing something: its name, and what writes it. It may change all registers but RSP, and R14, which is 0. */
+/* A kind of piece: its name, and the function that writes the code. The code may change all registers but RSP, and R14, which is 0. */
 struct Kind {
 	enum class In : std::uint8_t { any_ring, ring_0, ring_3 };
 
 	const char *name;
 	void (*write)(Code &code, Random &random, Around &around);
 	In in;
-	bool below_4g = false; /* its code has to lie there */
+	bool below_4g = false; /* its code has to lie below 4 GiB */
 };
 const std::vector<Kind> &kinds(Ring ring);
 
@@ -125,7 +126,7 @@ void nop(Code &code, unsigned bytes);
 void jcc(Code &code, Random &random);
 void push_flags(Code &code, Ring ring);
 
-/* PTWRITEs of RAX, if the unit has that; each with an instruction of one byte behind it. */
+/* PTWRITEs of the value in RAX, if the unit has PTWRITE; each with an instruction of one byte behind it. */
 void ptwrites(Code &code, Random &random, Around &around);
 /* Kinds that are in ring 0 alone (kernel_pieces.cc). */
 void interrupts(Code &code, Random &random, Around &around);
@@ -133,8 +134,9 @@ void address_spaces(Code &code, Random &random, Around &around);
 void control(Code &code, Random &random, Around &around);
 void refused(Code &code, Random &random, Around &around);
 /*
- * And what such a program begins and ends with: tracing is switched off, then on with all that the new value depends on, or not at all. Returns
- * that. The first time a PSB has to come, or a decoder cannot begin.
+ * A program in ring 0 begins with write_control(), and ends with end_of_trace(). write_control() switches tracing off; then it writes all that
+ * the new value of IA32_RTIT_CTL depends on, and the value, or leaves tracing off. Returns the value. "first": there has to be a PSB, or a
+ * decoder cannot begin.
  */
 std::uint64_t write_control(Code &code, Random &random, const Around &around, bool first = false);
 void end_of_trace(Code &code);
@@ -147,31 +149,31 @@ struct Piece {
 	const Kind *kind;
 	std::uint64_t begin = 0; /* where it is */
 	std::vector<std::uint8_t> bytes;
-	std::uint64_t link = 0; /* where what leads on is */
+	std::uint64_t link = 0; /* where the way to the next piece begins */
 };
 
 class Program
 {
 public:
-	/* Of the pieces that the seed makes, those whose numbers are named. "only": a name of a kind that all have. */
+	/* Makes up to nr_pieces pieces from the seed. "only": the kind that all of them have, if there is a kind of this name. */
 	Program(std::uint64_t seed, unsigned nr_pieces, const std::string &only, Ring ring, const Rtit &unit);
 	unsigned nr_pieces() const { return static_cast<unsigned>(pieces.size()); }
-	/* The code of the program that has these pieces, as the file of it: file_pages pages. */
+	/* The file with the code of a program of these pieces: file_pages pages. */
 	std::vector<std::uint8_t> image(const std::vector<unsigned> &kept) const;
 
-	/* Handlers of signals, all in base_arena but that of SIGUSR1. */
+	/* Handlers of signals, all in base_arena but that of SIGUSR1 and SIGUSR2. */
 	struct Handlers {
 		std::uint64_t recover = 0, trap = 0, user = 0, restorer = 0;
 	};
 	Handlers handlers;
-	/* In ring 0: of exceptions and interrupts, in the order of gates. */
+	/* In ring 0: handlers of exceptions and interrupts, by vector. */
 	std::map<unsigned, Handler> gates;
-	/* Where it is entered; its first instruction that is traced; the last one, which asks for the end of tracing. */
+	/* Where the program is entered; its first instruction that is traced; its last one, which switches tracing off. */
 	std::uint64_t entry = 0, first = 0, last = 0;
 	Around around;
-	/* Of each page of each arena: what its protection is at the beginning. */
+	/* The protection of each page of each arena at the beginning. */
 	std::array<std::vector<int>, std::size(arenas)> protection;
-	/* Pieces as text, for those who look for what went wrong: a line each, with its bytes. */
+	/* Pieces as text, for a report: a line each, with its bytes. */
 	std::string text(const std::vector<unsigned> &kept) const;
 	const Piece &piece(unsigned nr) const { return pieces[nr]; }
 

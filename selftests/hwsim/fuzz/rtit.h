@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rtit: registers of Intel PT as programs in ring 0 write them, and what of them this processor has (SDM volume 4; volume 3, "Trace
- * Control Registers"). The virtual hardware's own numbers are elsewhere, for a mistake in them is to be found.
+ * Rtit: registers of Intel PT that programs in ring 0 write, and which features this processor has (SDM volume 4; volume 3, "Trace
+ * Control Registers"). The virtual hardware has definitions of its own, so that a mistake in them is found.
  */
 #ifndef HWSIM_FUZZ_RTIT_H
 #define HWSIM_FUZZ_RTIT_H
@@ -29,7 +29,7 @@ struct Rtit {
 	unsigned ranges = 0;
 	unsigned mtc_freqs = 0, cyc_thresholds = 0, psb_freqs = 0; /* bit n: n may be chosen */
 
-	/* Of this processor (SDM volume 3, "Detection of Intel Processor Trace": CPUID leaf 14H). */
+	/* What this processor has (SDM volume 3, "Detection of Intel Processor Trace": CPUID leaf 14H). */
 	static Rtit here()
 	{
 		unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

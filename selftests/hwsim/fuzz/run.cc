@@ -23,7 +23,7 @@ constexpr std::size_t aux_bytes = 4 << 20;
 
 // --- the process ------------------------------------------------------------------------------
 
-/* As the kernel has it: libc puts its own code where a handler returns to. */
+/* By system call, because libc would use a restorer of its own. */
 void handle(int signal, std::uint64_t handler, std::uint64_t restorer)
 {
 	constexpr std::uint64_t with_restorer = 0x04000000;
@@ -45,7 +45,10 @@ void make_handlers(const Program::Handlers &handlers)
 		handle(signal, handlers.user, handlers.restorer);
 }
 
-/* Stops; then has the descriptor of its event, if its parent has one under that number; and begins. */
+/*
+ * The child stops. When it goes on it takes its event's descriptor from its parent, if the parent has one with this number, and runs the
+ * program.
+ */
 [[noreturn]] void be(const Program &program)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -74,7 +77,7 @@ void require_end(int status)
 
 // --- step by step -------------------------------------------------------------------------------
 
-/* Is it a string instruction that repeats? Each time is a step. */
+/* Is it a string instruction that repeats? Each repetition is a step. */
 bool repeats(const Executed &at)
 {
 	bool prefixed = false;
@@ -100,8 +103,8 @@ Executed look(const Stepped &stepped, std::uint64_t ip)
 }
 
 /*
- * The virtual hardware carries PTWRITE out in QEMU's place, which then takes it and the instruction behind it for one step. That one has a single
- * byte, and the program stands behind it.
+ * The virtual hardware carries out PTWRITE in QEMU's place, so that QEMU takes it and the next instruction for one step. The next instruction
+ * has a single byte, and the program stands behind it.
  */
 bool has_no_step(const std::vector<Executed> &all, std::uint64_t ip)
 {
@@ -111,7 +114,7 @@ bool has_no_step(const std::vector<Executed> &all, std::uint64_t ip)
 	return one && ip == all.back().ip + one->size + 1;
 }
 
-/* Where it stands behind each instruction; what raised a signal, and is at it still, has not been executed. */
+/* Notes where the program stands after each step. If it still stands at an instruction that raised a signal, that has not been executed. */
 std::vector<Executed> steps(Stepped &stepped, const Program &program)
 {
 	std::vector<Executed> all;
@@ -128,7 +131,7 @@ std::vector<Executed> steps(Stepped &stepped, const Program &program)
 		if (stepped.at_signal()) {
 			if (again)
 				all.pop_back();
-			/* A handler whose first instruction raises one leads on from there. */
+			/* If the first instruction of a handler raises a signal, too, the first interruption counts. */
 			led_from = led_from ? led_from : at.ip;
 		} else if (!again || !repeats(at)) {
 			at.led_from = led_from;

@@ -95,7 +95,7 @@ void qemu_plugin_register_vcpu_discon_cb(
 	qemu_plugin_id_t id, qemu_plugin_discon_type type, qemu_discon_cb cb, void *data);
 void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plain_cb cb, void *data);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plain_cb cb, void *data);
-/* Soon, with all vCPUs stopped: throws away all translations and registrations, then calls. */
+/* Takes effect soon, with all vCPUs stopped: throws away all translations and registrations, then calls cb. */
 void qemu_plugin_reset(qemu_plugin_id_t id, qemu_plain_cb cb, void *data);
 
 /* In a translation callback */
@@ -115,7 +115,7 @@ qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *block, std::size
 std::size_t qemu_plugin_insn_data(const qemu_plugin_insn *insn, void *to, std::size_t size);
 std::size_t qemu_plugin_insn_size(const qemu_plugin_insn *insn);
 
-/* Accesses to memory of an instruction, each behind it; what is asked about one is answered in its callback only. */
+/* Callbacks after each memory access of an instruction; questions about an access are answered in its callback only. */
 void qemu_plugin_register_vcpu_mem_cb(
 	qemu_plugin_insn *insn, qemu_access_cb cb, qemu_plugin_cb_flags flags, qemu_plugin_mem_rw rw, void *data);
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);

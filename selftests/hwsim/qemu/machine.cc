@@ -29,13 +29,13 @@ void Machine::on_anew(void *)
 			vcpu->instrumentation_changed();
 }
 
-/* Where one is under way QEMU ignores another. */
+/* QEMU ignores a reset while another one is under way. */
 void Machine::translate_anew()
 {
 	qemu_plugin_reset(id, on_anew, nullptr);
 }
 
-/* Not at once: drivers switch tracing off and on at every switch of tasks, and translations are dear. */
+/* Not at once: drivers switch tracing off and on at every context switch, and translating is expensive. */
 void Machine::consider_less(std::uint64_t now)
 {
 	constexpr std::uint64_t long_enough_ns = 3'000'000'000;

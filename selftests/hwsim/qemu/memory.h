@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* CpuMemory: the guest's memory, through the plugin interface. Only usable inside a callback of a vCPU, whose address space it is. */
+/*
+ * CpuMemory: the guest's memory, through the plugin interface. Only usable inside a callback of a vCPU; linear addresses are that
+ * vCPU's.
+ */
 #ifndef HWSIM_QEMU_MEMORY_H
 #define HWSIM_QEMU_MEMORY_H
 
@@ -19,7 +22,7 @@ public:
 	bool write(std::uint64_t address, std::span<const std::uint8_t> from) override;
 	bool read_linear(std::uint64_t address, std::span<std::uint8_t> to) override;
 	bool write_linear(std::uint64_t address, std::span<const std::uint8_t> from) override;
-	/* The physical address at which the vCPU, at its present level, finds this linear one; nothing if there is none. */
+	/* The physical address to which the vCPU, at its present level, translates this linear one; empty if there is none. */
 	std::optional<std::uint64_t> translate(std::uint64_t address);
 
 private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Options of the plugin: values that several have, and the end of QEMU where one is wrong. */
+/* Options of the plugin: values that several of them have. A wrong one ends QEMU. */
 #ifndef HWSIM_QEMU_OPTIONS_H
 #define HWSIM_QEMU_OPTIONS_H
 
@@ -10,7 +10,7 @@
 namespace hwsim::qemu
 {
 
-/* With a sentence. */
+/* Prints the reason, and ends QEMU. */
 [[noreturn]] void refuse(const std::string &why);
 
 bool on_or_off(std::string_view name, std::string_view value);

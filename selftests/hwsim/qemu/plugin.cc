@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The plugin: what QEMU calls, but for each block (translator.h).
+ * The plugin: the functions that QEMU calls, except for each block (translator.h).
  *
  *   -plugin hwsim.so[,profile=NAME][,pt=on|off][,bts=on|off][,pmu=on|off][,lip=on|off][,fault=NAME:NUMBER]...[,lenient=RULE]...
  *           [,seed=NUMBER][,truth=PREFIX][,blocks=on|off][,limit=GIB][,raw=PREFIX][,log=FILE]

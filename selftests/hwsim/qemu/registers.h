@@ -24,13 +24,13 @@ public:
 	void write(std::size_t place, std::uint64_t value);
 
 protected:
-	/* In the vCPU's init callback. False if QEMU has not all of these; "most" of them at most. */
+	/* Called in the vCPU's init callback, with at most "most" names. False if QEMU lacks one of these registers. */
 	bool find(std::span<const std::string_view> names);
 
 private:
 	static constexpr std::size_t most = 64;
 
-	/* In the object itself: the program counter is read for many a branch that is traced. */
+	/* In the object itself, for speed: the program counter is read at many branches that are traced. */
 	std::array<qemu_plugin_register *, most> handles{};
 	GByteArray *bytes = nullptr;
 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Translator: looks at every block once, when QEMU translates it, and has its vCPU called where it matters.
+ * Translator: looks at every block once, when QEMU translates it, and registers the callbacks of the vCPU that the block needs.
  *
- * Processor is a TracedVcpu, and Architecture derives from this: it says what an instruction is (classify(), is_ours(), is_amended(), is_longer()), what addresses are cut to, and may look at blocks by itself. Templates, because what they call for each block that is traced is to be
- * one piece of code with it.
+ * Processor is a TracedVcpu, and Architecture derives from this: it says what an instruction is (classify(), is_ours(), is_amended(),
+ * is_longer()), which bits of an address count, and may look at blocks by itself. These are templates, so that the callbacks and what they
+ * call for each traced block are one piece of code.
  */
 #ifndef HWSIM_QEMU_TRANSLATOR_H
 #define HWSIM_QEMU_TRANSLATOR_H
@@ -64,10 +65,10 @@ private:
 		Instruction instruction;
 	};
 
-	/* Of this thread, which translates. */
+	/* The vCPU of this thread, which translates. */
 	static Processor &its_vcpu() { return static_cast<Processor &>(*this_vcpu); }
 
-	/* Valid until this vCPU translates the next block: most are looked at for nothing, and none is to cost an allocation for that. */
+	/* Valid until this vCPU translates the next block. Most blocks are decoded in vain, and that must not cost an allocation for each. */
 	static const std::vector<Decoded> &decode(const qemu_plugin_tb *tb)
 	{
 		thread_local std::vector<Decoded> list;
@@ -104,8 +105,8 @@ private:
 	}
 
 	/*
-	 * The program counter is right at the start of a block only (blocks are position independent), so blocks with instructions of
-	 * ours note it there.
+	 * In a block the program counter is right at the start only (blocks are position independent), so blocks with instructions which the
+	 * plugin carries out note it there.
 	 */
 	static void hook_instructions(qemu_plugin_tb *tb, Made &made, const std::vector<Decoded> &list)
 	{
@@ -127,8 +128,8 @@ private:
 	}
 
 	/*
-	 * In the order they run in: calls first, because they read what the block before has left; then the block's own marks. One
-	 * condition serves all that may be wanted of the block.
+	 * In the order in which they run: the call first, because it reads what the block before has left in "position"; then the block's own
+	 * marks. One conditional call serves tracing and counting.
 	 */
 	static void instrument(qemu_plugin_tb *tb, BasicBlock &block, qemu_plugin_insn *last, unsigned instrumentation)
 	{
@@ -141,7 +142,7 @@ private:
 		const bool count = instrumentation & count_instrumentation, marks_end = is_branch(block.kind);
 		qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, count ? on_block : on_uncounted_block, CB_R_REGS, COND_GE,
 			gate, InlineWords::limit, &block);
-		/* Where a block is watched the call notes that it began; what is counted has to be known without. */
+		/* If a block is watched, the call notes that it began; a block that is only counted has to note it itself. */
 		if (count && (!marks_end || block.last))
 			qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, INLINE_STORE, position, address);
 		if (marks_end)

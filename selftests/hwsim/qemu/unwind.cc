@@ -9,12 +9,12 @@ namespace
 {
 
 constexpr const char *current_vcpu = "current_cpu";
-/* A return address is behind the call: QEMU's helpers take it as this much less. */
+/* A return address lies behind the call; QEMU's helpers subtract so much from it (GETPC_ADJ). */
 constexpr std::uintptr_t into_the_call = 2;
 
 bool (*restore_state)(void *vcpu, std::uintptr_t place);
 
-/* Each thread has one. */
+/* current_cpu is thread-local. */
 void *vcpu_of_this_thread()
 {
 	thread_local void *const *const at = static_cast<void **>(dlsym(RTLD_DEFAULT, current_vcpu));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Vcpu: one processor as the plugin sees it, of any architecture: which block it is in, what was counted, the flow tracker, the logs, and what it
- * needs of translated blocks. Lives in its vCPU's thread, but for what says otherwise: registers of another processor are reached by asking that
- * processor, so nothing here needs a lock.
+ * Vcpu: one processor as the plugin sees it, of any architecture: which block it is in, what was counted, the flow tracker, the logs, and what
+ * it needs of translated blocks. Used in its vCPU's thread only, unless noted otherwise: software reaches registers of another processor by
+ * running on that processor, so nothing here needs a lock.
  *
- * An architecture's vCPU (x86/vcpu.h) is a TracedVcpu, which has the way that each block goes that is traced or counted.
+ * An architecture's vCPU (x86/vcpu.h) is a TracedVcpu, which has the code that runs for each block that is traced or counted.
  */
 #ifndef HWSIM_QEMU_VCPU_H
 #define HWSIM_QEMU_VCPU_H
@@ -25,7 +25,7 @@
 namespace hwsim::qemu
 {
 
-/* Where an instruction is that we carry out, in a block. */
+/* The place, in a block, of an instruction that the plugin carries out. */
 struct Site {
 	const BasicBlock *block = nullptr;
 	std::uint32_t index = 0;
@@ -39,49 +39,52 @@ public:
 	Vcpu(unsigned index, Machine &machine);
 	virtual ~Vcpu() = default;
 
-	/* In the vCPU's init callback; a sentence if it cannot work. */
+	/* Called in the vCPU's init callback. An error message if it cannot work, else null. */
 	virtual const char *init() = 0;
 	/* An interrupt or exception; QEMU tells exceptions twice, first with no change of address. */
 	virtual void discontinuity(std::uint64_t from, std::uint64_t to) = 0;
-	/* Sleeps, and no cycles pass; and awakes. */
+	/* The vCPU goes to sleep, and no cycles pass; it wakes up. */
 	virtual void idle() = 0;
 	virtual void resume() = 0;
-	/* Writes down what is pending: at the end, and where other logs begin. */
+	/* Writes pending log entries: at the end, and before logs of another name begin. */
 	virtual void finish() = 0;
 	virtual std::string statistics() const = 0;
 
 	/* All blocks are about to be freed, and the scoreboard may have moved. */
 	void keep_block();
-	/* What this vCPU needs of translated blocks; asked by any thread. */
+	/* What this vCPU needs of translated blocks; called by any thread. */
 	unsigned needs() const { return needed.load(); }
-	/* All vCPUs are stopped, and blocks do other things from here on. */
+	/* Called with all vCPUs stopped: blocks have other instrumentation from here on. */
 	void instrumentation_changed();
 
 protected:
-	/* Where the scoreboard has our words. */
+	/* Finds this vCPU's InlineWords in the scoreboard. */
 	void find_words();
 	bool counts() const { return machine.instrumentation.load(std::memory_order_relaxed) & count_instrumentation; }
-	/* Blocks do more than this vCPU needs: it is to say so now and then. */
+	/* Blocks do more than this vCPU needs: it has to call Machine::consider_less() now and then. */
 	bool has_more_than_needed() const
 	{
 		return machine.instrumentation.load(std::memory_order_relaxed) &
 		       ~needed.load(std::memory_order_relaxed);
 	}
-	/* After a change of what is traced or counted. */
+	/* To be called after a change of what is traced or counted. */
 	void set_needs(unsigned needs);
 	/*
-	 * Before a register is written that takes effect with the next instruction: blocks have to be translated for it by then. If they are
-	 * not the instruction is begun again, until they are.
+	 * To be called before a register write that takes effect with the next instruction: by then blocks have to be translated for it. If
+	 * they are not, this does not return, and the instruction is begun again, until they are.
 	 */
 	void require(unsigned instrumentation, const Site &site);
-	/* Of a block, instructions from this one on do not run. */
+	/* Instructions of the block from this one on do not run. */
 	void uncount(const BasicBlock &block, std::size_t from)
 	{
 		if (counts())
 			counter.uncount(block, from);
 	}
 
-	/* Out of the block, in a callback of an instruction, which is over (skip) or will be; they do not return, and destroy nothing. */
+	/*
+	 * Leave the block from a callback of one of its instructions: for any address, or, with jump_behind() and skip(), for the next
+	 * instruction. They do not return, and run no destructors.
+	 */
 	[[noreturn]] void leave_for(std::uint64_t pc);
 	[[noreturn]] void jump_behind(const Site &site) { leave_for(block_pc + site.offset + site.size); }
 	[[noreturn]] void skip(const Site &site)
@@ -96,29 +99,29 @@ protected:
 	BasicBlockCounter counter;
 	FlowTracker tracker{*this};
 	Logs logs;
-	/* When trace last went to memory; told at the end. */
+	/* When trace last went to memory, for the statistics. */
 	std::chrono::steady_clock::time_point newest_output;
 	long long quiet_ms() const;
-	/* A line about the first successor that its block cannot have, if there was one. */
+	/* A line about the first block that cannot follow the one before it, if there was one. */
 	std::string first_impossible() const;
 
-	std::uint64_t block_pc = 0; /* where the block began that an instruction of ours is in */
-	std::uintptr_t left_at = 0; /* where QEMU's code called us */
+	std::uint64_t block_pc = 0; /* beginning of the block whose instruction is being carried out */
+	std::uintptr_t left_at = 0; /* return address of the callback, in QEMU's code */
 
 private:
 	std::atomic<unsigned> needed{no_instrumentation};
 };
 
 /*
- * The way that each block goes which is watched, or which comes when so much was counted that somebody has to look; here so that the compiler sees all of it. Of
- * Processor it takes read_pc(), settle(), watches(level), is_plain() (FlowTracker::step() may be used), pass(block) and unwatch() (a block begins
- * for which it may not; nobody looks at blocks from here on), and its trace unit and witness.
+ * The code that runs for each block that is watched, or whose counts are due; in a header, so that the compiler sees all of it. Processor has
+ * read_pc(), settle(), watches(level), is_plain() (FlowTracker::step() may be used), pass(block) (a block begins for which it may not),
+ * unwatch() (blocks are not looked at from here on), and its trace unit and witness.
  */
 template <class Processor, class TraceUnit>
 class TracedVcpu : public Vcpu
 {
 public:
-	/* A block begins: one that counts, one that does not. */
+	/* A block begins: enter() where blocks count, follow() where they do not. */
 	void enter(const BasicBlock &block)
 	{
 		const unsigned n = block.side;
@@ -154,21 +157,21 @@ public:
 		}
 		watch(block.level);
 	}
-	/* A block of a program begins: for a log that neither the tracker nor the trace unit's filters have to do with. */
+	/* A block of a program begins. Its log depends on neither the tracker nor the trace unit's filters. */
 	void log_block(const BasicBlock &block)
 	{
 		if (self().trace_unit().is_on(block.level))
 			logs.blocks.write(self().read_pc(), block.length);
 	}
-	/* A block begins that has instructions of ours. */
+	/* A block begins that has instructions which the plugin carries out. */
 	void note_pc() { block_pc = self().read_pc(); }
 
 protected:
 	using Vcpu::Vcpu;
 
 	/*
-	 * Tells translated blocks whether to call. In a level that is watched all are to, because it is the first block of another one
-	 * that tells how this one was left; what runs unseen ends what the tracker knows.
+	 * Sets which translated blocks call. While the current level is watched, blocks of all levels do, because the first block of another
+	 * level tells how this one was left. Otherwise blocks run unseen from here on, so the tracker forgets where it was.
 	 */
 	void watch(std::uint8_t level)
 	{

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hwsim-clock: the time in a raw trace of guest/moments, against what the program read from the TSC and what the processor says of its clocks.
+ * hwsim-clock: checks the time in a raw trace of guest/moments against what the program read from the TSC, and what CPUID and MSRs say of
+ * the clocks.
  *
  *   hwsim-clock RAW ELF ADDRESS-OF-moment() MOMENTS MTC-FREQUENCY RATIO cyc|mtc [ptwrite]
  *
- * MOMENTS is what the program wrote; MTC-FREQUENCY is IA32_RTIT_CTL.MTCFreq, RATIO is MSR_PLATFORM_INFO[15:8]; which packets there are that
- * tell of time between two TSCs. Nothing here comes from the encoder: packets are read by libipt, judged by what the SDM says of each (volume 3, "Packet
- * Definitions": TSC, TMA, MTC, CYC, CBR), and libipt says when it has moment() called. Exit status 0: all of that agrees.
+ * MOMENTS is what the program wrote; MTC-FREQUENCY is IA32_RTIT_CTL.MTCFreq, RATIO is MSR_PLATFORM_INFO[15:8]; cyc or mtc: the packets that
+ * tell the time between two TSCs. Nothing here comes from the encoder: libipt reads the packets, which are judged by what the SDM says of
+ * each (volume 3, "Packet Definitions": TSC, TMA, MTC, CYC, CBR), and libipt tells when moment() was called. Exit status 0: all of that
+ * agrees.
  */
 #include <cinttypes>
 #include <cstdio>
@@ -28,11 +30,11 @@ struct Between {
 /* What is known of the clocks, and of the program. */
 struct Known {
 	std::uint32_t denominator = 0,
-		      numerator = 0; /* CPUID 15H: the TSC counts so many when the crystal counts so many */
+		      numerator = 0; /* CPUID 15H: ticks of the crystal, and of the TSC in the same time */
 	unsigned mtc_frequency = 0;
 	unsigned ratio = 0;
 	bool cycles = false, ptwrites = false;
-	std::uint64_t moment = 0; /* an address */
+	std::uint64_t moment = 0; /* its address */
 	std::vector<Between> times;
 
 	/* Ticks of the TSC from one MTC to the next, rounded up. */
@@ -57,8 +59,9 @@ public:
 };
 
 /*
- * Packet by packet. TMA says at which tick of the crystal a TSC stands, and how many of the TSC's ticks behind it; an MTC is of such a tick; cycles are
- * ticks of the TSC, because CBR says that the core runs at the TSC's ratio. So all three tell the same time.
+ * Judges packet by packet. TMA tells the last tick of the crystal before a TSC, and how many ticks of the TSC have passed since; an MTC tells
+ * such a tick of the crystal; cycles are ticks of the TSC, because CBR says that the core runs at the TSC's ratio. So all three have to tell
+ * the same time.
  */
 class Packets
 {
@@ -88,7 +91,7 @@ public:
 private:
 	void take(const pt_packet &packet)
 	{
-		/* Whatever stops the clocks, or MTC and CYC, may have changed the ratio, too. */
+		/* Whatever stopped the clocks, or MTC and CYC, may have changed the ratio, too, so that CBR has to follow TSC. */
 		if (packet.type != ppt_tma && packet.type != ppt_cbr && packet.type != ppt_pad)
 			verdict.check(!ratio_due, "TSC without CBR", offset, 0, 1);
 		switch (packet.type) {
@@ -129,7 +132,7 @@ private:
 			verdict.check(now >= tick->tsc, "TSC behind the last MTC", offset, now, tick->tsc);
 		tsc = now;
 	}
-	/* From any tick of the crystal to another as much of the TSC as CPUID says, but for one tick that is rounded away at each end. */
+	/* Between two ticks of the crystal as many ticks of the TSC pass as CPUID says, except for one that may be rounded away at each end. */
 	void take(const pt_packet_tma &tma)
 	{
 		const Tick here{tsc - tma.fc, tma.ctc};
@@ -148,14 +151,14 @@ private:
 		since = 0;
 		from = tsc;
 	}
-	/* Bits MTCFreq to MTCFreq + 7 of the crystal's count, which has passed a multiple of the period since. */
+	/* An MTC has bits MTCFreq to MTCFreq + 7 of the crystal's count, at a multiple of the period. */
 	void take(const pt_packet_mtc &mtc)
 	{
 		if (!tick)
 			return;
 		const unsigned shift = known.mtc_frequency;
 		const auto periods = static_cast<std::uint8_t>(mtc.ctc - (tick->ctc >> shift));
-		/* Where some are missing the time is told anew. */
+		/* No MTC is missing: if any were, there would be the whole time instead. */
 		verdict.check(periods == 1, "MTC of another tick than the next", offset, periods, 1);
 		const std::uint64_t ctc = ((tick->ctc >> shift) + periods) << shift;
 		const Tick here{tick->tsc + of_tsc(ctc - tick->ctc), ctc};
@@ -189,7 +192,7 @@ private:
 	std::uint64_t from = 0, since = 0; /* a time, and cycles since */
 };
 
-/* Instruction by instruction: when libipt has the program where it says it was. */
+/* Judges instruction by instruction: does libipt have each call at the time that the program read? */
 class Walk
 {
 public:
@@ -245,8 +248,9 @@ private:
 		return status;
 	}
 	/*
-	 * With cycles it is in between. libipt knows the ratio of cycles in 256ths, so it may be off by as much of a period of MTC. Without them it is of
-	 * the last tick of MTC, which passed less than a period before the time was looked at, and that was not before the last call.
+	 * With cycles the time is between the two that the program read. libipt keeps the ratio of cycles in 256ths, so it may be off by that
+	 * part of an MTC period. Without cycles it is the time of the last MTC, less than a period before the clock was last looked at; that
+	 * was not before the previous call.
 	 */
 	void judge(std::size_t n, std::uint64_t now, const char *what)
 	{

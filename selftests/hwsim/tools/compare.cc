@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hwsim-compare: the branches that a decoder found against the truth log.
+ * hwsim-compare: compares the branches that a decoder found with the truth log.
  *
  *   hwsim-compare [--partial | --last] [--bts [--dropped] | --cs-etm] TRUTH-PREFIX < branches
  *
  * Branches are what "perf script --itrace=b -F cpu,ip,addr" or hwsim-decode print: "[cpu] from => to", hexadecimal. The truth is in
- * TRUTH-PREFIX.0, .1, ... --partial: the trace need not have all of it; --last: it has the last of it, all of that; --bts: the
- * truth is what branch trace store had to record; --dropped: but for what it had no room for; --cs-etm: perf decoded a trace of programs
- * by an ETM, and has its own words for exceptions. Exit status 0: no differences, 1: differences, 2: nothing to compare.
+ * TRUTH-PREFIX.0, .1, ... --partial: the trace has parts of the truth only; --last: the trace has the whole end of the truth; --bts: the
+ * truth is what branch trace store had to record; --dropped: except records for which it had no room; --cs-etm: perf has decoded an ETM's
+ * trace of programs, and reports exceptions in a way of its own. Exit status 0: no differences, 1: differences, 2: nothing to compare.
  */
 #include <algorithm>
 #include <cstdio>
@@ -26,10 +26,10 @@ using namespace hwsim;
 namespace
 {
 
-/* Differences of a vCPU that are worth looking at. */
+/* So many differences of each vCPU are shown. */
 constexpr std::size_t shown = 3;
 
-/* "[001]  401136 => 401020", as perf prints it; other lines are somebody else's. */
+/* "[001]  401136 => 401020", as perf prints it; other lines are not branches. */
 bool parse(const char *line, unsigned &cpu, Step &step)
 {
 	return std::sscanf(line, " [%u] %lx => %lx", &cpu, &step.from, &step.to) == 3;
@@ -58,7 +58,10 @@ std::map<unsigned, std::vector<Step>> read_truths(const std::string &prefix)
 	}
 }
 
-/* Of branch trace store: the records that it had no room for are left out, and counted, or taken for what it had to record. */
+/*
+ * Records for which branch trace store had no room: leaves them out, and returns how many they are; or makes them records that it had to
+ * write.
+ */
 std::size_t leave_out_dropped(std::vector<Step> &truth, bool leave_out)
 {
 	if (leave_out)
@@ -85,7 +88,7 @@ int run(const std::string &prefix, const Rules &rules, bool last, bool without_d
 			decoded[cpu] = cs_etm::with_branches(decoded[cpu]);
 		}
 		if (by_cs_etm && rules.partial) {
-			/* Where a part begins and ends in the middle perf has it come from nowhere and lead there, too. */
+			/* Where a part begins or ends, perf has a branch from or to 0 in the middle of the trace, too. */
 			std::erase_if(truth, cs_etm::is_edge);
 			std::erase_if(decoded[cpu], cs_etm::is_edge);
 		}

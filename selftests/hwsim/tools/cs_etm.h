@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How perf tells a trace of programs by an ETM, where it is not what the program did (tools/perf/util/cs-etm.c, cs_etm__exception() and
- * cs_etm__last_executed_instr()): what leaves for the kernel is a branch of the last instruction that was executed.
+ * How perf reports an ETM's trace of programs, where that is not what the program did (tools/perf/util/cs-etm.c, cs_etm__exception()
+ * and cs_etm__last_executed_instr()): an exception to the kernel becomes a branch of the last instruction that was executed.
  */
 #ifndef HWSIM_TOOLS_CS_ETM_H
 #define HWSIM_TOOLS_CS_ETM_H
@@ -15,15 +15,15 @@
 namespace hwsim::cs_etm
 {
 
-/* Of what is traced */
+/* Does the trace begin or end with this step? */
 inline bool is_edge(const Step &step)
 {
 	return !step.from || !step.to;
 }
 
 /*
- * What began and ended without a branch is left out of both, or at the end began: where an AUX record ends behind it perf resets the
- * decoder, which has kept it until more comes.
+ * To be applied to both sides of a comparison: leaves out stretches of trace without a branch, and a beginning that is the last step.
+ * If an AUX record ends there, perf resets the decoder, which has kept the beginning until more comes.
  */
 inline std::vector<Step> with_branches(std::span<const Step> steps)
 {
@@ -39,8 +39,9 @@ inline std::vector<Step> with_branches(std::span<const Step> steps)
 }
 
 /*
- * Where the last instruction was a branch, to one that was not executed any more, one step is left of two; where none was executed
- * since the trace began none is. The last one waits for another packet, and is not told.
+ * Where the trace ends: if the last executed instruction was a branch to the instruction that did not run any more, two steps become
+ * one; if none was executed since the trace began, there is no step. The very last end is not reported, because perf waits for another
+ * packet.
  */
 inline std::vector<Step> as_perf_tells(std::span<const Step> truth)
 {

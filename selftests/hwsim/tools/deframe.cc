@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hwsim-deframe: what a TMC has written, without the frames: a judge that shares nothing with our formatter (Deframer).
+ * hwsim-deframe: takes the frames off what a TMC has written: a judge that shares nothing with our formatter (Deframer).
  *
  *   hwsim-deframe FRAMES OUT-PREFIX
  *
- * FRAMES is what AUX records hold, one behind the other. Writes the bytes of each trace ID to OUT-PREFIX.ID, in hexadecimal, and prints how
- * many these are.
+ * FRAMES is what AUX records hold, one behind the other. Writes the bytes of each trace ID to OUT-PREFIX.ID (the ID in hexadecimal), and
+ * prints how many they are.
  */
 #include <cstdio>
 #include <exception>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Deframer: OpenCSD's deformatter over the frames of a TMC: the bytes of each trace ID. Barrier packets, which the kernel's driver puts at
- * the beginning of a buffer that has wrapped, reset it: what follows is of no source up to the next ID.
+ * Deframer: passes the frames of a TMC through OpenCSD's deformatter, and keeps the bytes of each trace ID. Barrier packets, which the
+ * kernel's driver puts at the beginning of a buffer that has wrapped, reset the deformatter: bytes after them belong to no source until
+ * the next ID.
  *
- * The bytes are taken by decoders of our own, one for each ID, which OpenCSD calls as it does those that it has.
+ * Decoders of our own take the bytes, one for each ID; OpenCSD calls them like those that it has.
  */
 #ifndef HWSIM_TOOLS_DEFRAMER_H
 #define HWSIM_TOOLS_DEFRAMER_H
@@ -26,7 +27,7 @@ class Deframer
 {
 public:
 	static constexpr std::size_t frame_size = OCSD_DFRMTR_FRAME_SIZE;
-	static constexpr std::uint8_t most_ids = 0x80; /* 0 fills up frames, and has no stream */
+	static constexpr std::uint8_t most_ids = 0x80; /* ID 0 fills up frames, and has no stream */
 
 	Deframer()
 	{
@@ -45,7 +46,7 @@ public:
 				throw std::runtime_error("OpenCSD has no trace ID " + std::to_string(id));
 		}
 	}
-	/* Whole frames. */
+	/* Whole frames only. */
 	void process(std::span<const std::uint8_t> frames)
 	{
 		if (frames.size() % frame_size)
@@ -72,7 +73,7 @@ private:
 
 	static constexpr char decoder_name[] = "hwsim-deframer";
 
-	/* What OpenCSD asks of a decoder. The stream is what it is configured by, and itself. */
+	/* What OpenCSD calls of a decoder. Its configuration and its handle are both the stream. */
 	static ocsd_err_t create(
 		const int, const void *config, const ocsd_extern_dcd_cb_fns *, ocsd_extern_dcd_inst_t *made)
 	{

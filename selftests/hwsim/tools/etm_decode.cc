@@ -8,8 +8,8 @@
  * TRUTH-PREFIX.unit.0, .1, ... say what the trace units are, and how they were programmed (EtmUnit). KCORE is a copy of the kernel's code,
  * as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and exceptions as
  * hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to be in it.
- * With FILE, where each instruction was that single steps have found (guest/stepper), the instructions of all traces have to be these, in their
- * order.
+ * FILE has the address of each instruction that single steps have found (guest/stepper): the instructions of all traces have to be exactly
+ * these, in this order.
  * Exit status 0: no errors.
  */
 #include <cstdio>
@@ -23,7 +23,7 @@ namespace
 
 using namespace hwsim;
 
-/* The instructions of single steps, one after the other. */
+/* The instructions that single steps have found, one after the other. */
 class StepWalk
 {
 public:
@@ -39,7 +39,7 @@ public:
 			different = at;
 		next += !different;
 	}
-	/* All of them, and no other. */
+	/* Does the trace have all of them, and no other? */
 	bool is_right() const
 	{
 		if (different)
@@ -65,7 +65,7 @@ public:
 	{
 	}
 
-	/* What is in the log and not in the trace, and the reverse. */
+	/* Reports instructions of the trace that were not executed there, and blocks in the log that the trace lacks. */
 	void judge_blocks()
 	{
 		if (!blocks || (!blocks->differences && !blocks->left()))
@@ -120,7 +120,7 @@ struct Options {
 	std::string kcore, steps, units, raw, program, blocks;
 };
 
-/* Nothing if these are not they. */
+/* Empty if these are no valid arguments. */
 std::optional<Options> options(std::vector<std::string> words)
 {
 	Options all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * EtmUnit: what a decoder has to know of a trace unit: the registers by which its trace depends on what it is and how it was programmed. The
- * plugin writes them beside the truth (TRUTH-PREFIX.unit.N), by name, in one line.
+ * EtmUnit: what a decoder has to know of a trace unit: those of its registers, identifying and programmed ones, on which the form of its
+ * trace depends. The plugin writes them beside the truth (TRUTH-PREFIX.unit.N), by name, in one line.
  */
 #ifndef HWSIM_TOOLS_ETM_UNIT_H
 #define HWSIM_TOOLS_ETM_UNIT_H
@@ -22,7 +22,7 @@ struct EtmUnit {
 	std::uint32_t configr = 0, idr0 = 0, idr1 = 0, idr2 = 0, idr8 = 0, devarch = 0;
 	std::uint8_t traceid = 0;
 
-	/* TRCDEVARCH.ARCHID, of which ETMv4 and ETE have one each; of the former TRCIDR1.TRCARCHMAJ is 4, too. */
+	/* TRCDEVARCH.ARCHID differs between ETMv4 and ETE; for ETMv4 TRCIDR1.TRCARCHMAJ has to be 4, too. */
 	bool is_ete() const { return (devarch & 0xffff) == 0x5a13; }
 	bool is_etmv4() const { return (devarch & 0xffff) == 0x4a13 && (idr1 >> 8 & 15) == 4; }
 

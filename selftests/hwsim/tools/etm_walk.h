@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * EtmWalk: a trace of an ETE or ETMv4, which is in no frames, through OpenCSD's decoder, over code that is given: the ranges of instructions and the
- * exceptions that it finds, as steps from one address to another.
+ * EtmWalk: decodes a trace of an ETE or ETMv4, without frames, by OpenCSD, along code that is given. Reports the ranges of instructions and the
+ * exceptions that OpenCSD finds as steps from one address to another.
  */
 #ifndef HWSIM_TOOLS_ETM_WALK_H
 #define HWSIM_TOOLS_ETM_WALK_H
@@ -34,7 +34,7 @@ public:
 	virtual void instruction(std::uint64_t at) = 0;
 	/* A branch or exception; from 0 where the trace begins, to 0 where it ends. */
 	virtual void step(std::uint64_t from, std::uint64_t to) = 0;
-	/* Left in front of the instruction at this place, by an exception. */
+	/* An exception comes before the instruction at this address. */
 	virtual void left(std::uint64_t at) = 0;
 	virtual void error(const std::string &what) = 0;
 
@@ -53,7 +53,7 @@ public:
 			throw std::runtime_error("OpenCSD makes no decoder");
 		ocsd_dt_set_gen_elem_outfn(tree.get(), hear, this);
 	}
-	/* The code of a file that is loaded where its ELF headers say; of what another file has already the first counts. */
+	/* Loads the code of a file where its ELF headers say; a segment at an address where there is one already is left out. */
 	void load(const std::string &path)
 	{
 		std::ifstream file(path, std::ios::binary);
@@ -81,13 +81,13 @@ public:
 		}
 	}
 	/*
-	 * All of a trace. Behind what is bad it goes on where the trace synchronizes next. A buffer that is full may cut a packet, which
-	 * must not take what synchronizes for its end: as the kernel's driver does between two buffers, it is given Ignore packets instead;
-	 * an ETMv4.2 has none, but events, in which nobody here is interested.
+	 * Decodes a whole trace. After a bad packet it goes on where the trace synchronizes next. A full buffer may cut a packet, which must
+	 * not take the synchronization behind it for its end: so Ignore packets are put in between, as the kernel's driver does between two
+	 * buffers. An ETMv4.2 has no Ignore packets, and gets Event packets, at which nothing here looks.
 	 */
 	void run(std::span<const std::uint8_t> trace)
 	{
-		/* IHI0064, "Ignore packet", "Event packet"; more than the payload of any other. */
+		/* IHI0064, "Ignore packet", "Event packet"; more bytes than the payload of any other packet. */
 		const std::vector<std::uint8_t> ignored(16, unit.is_ete() ? 0x70 : 0x71);
 		for (std::size_t at = 0; at < trace.size();) {
 			const std::size_t next = next_sync(trace, at + 1);
@@ -100,7 +100,7 @@ public:
 	}
 
 private:
-	/* Where there are no frames any trace ID is as good. */
+	/* Without frames any trace ID will do. */
 	ocsd_err_t make_decoder()
 	{
 		constexpr std::uint8_t any_id = 0x10;
@@ -121,7 +121,7 @@ private:
 		const auto rest = trace.subspan(std::min(from, trace.size()));
 		return trace.size() - static_cast<std::size_t>(rest.end() - std::ranges::search(rest, sync).begin());
 	}
-	/* False if a packet in it is bad; "index" is where it lies in the trace. */
+	/* False if there is a bad packet; "index" is where the bytes are in the trace. */
 	bool feed(std::span<const std::uint8_t> bytes, std::size_t index)
 	{
 		std::size_t at = 0;
@@ -155,7 +155,7 @@ private:
 		pending.reset();
 		untaken.reset();
 	}
-	/* The last step leads out of the trace; what began, and had no instruction, was nothing. */
+	/* The trace ends: the last step leads to 0. If it has begun, and no instruction came, there is no step. */
 	void end()
 	{
 		const std::uint64_t last = pending.value_or(untaken.value_or(0));
@@ -164,7 +164,10 @@ private:
 		pending.reset();
 		untaken.reset();
 	}
-	/* A cycle of the virtual processor is an instruction; what the first count of a stretch counts from is not in the trace. */
+	/*
+	 * The virtual processor executes an instruction in each cycle. The first count of a stretch is not checked, because its beginning is
+	 * not in the trace.
+	 */
 	void count(std::uint64_t cycles)
 	{
 		if (counts++ && cycles != since_count)
@@ -231,11 +234,11 @@ private:
 	std::deque<std::vector<char>> code;
 	std::set<std::uint64_t> loaded;
 	ocsd_ex_level level = ocsd_EL_unknown;
-	std::size_t counts = 0; /* of cycles, in this stretch */
+	std::size_t counts = 0; /* cycle counts in this stretch */
 	std::uint64_t since_count = 0;
 	std::optional<std::uint64_t>
 		pending; /* where the last branch or exception was, or 0 where the trace has begun */
-	std::optional<std::uint64_t> untaken; /* the last instruction, one of a P0 element that goes on behind it */
+	std::optional<std::uint64_t> untaken; /* the last instruction, if it is a branch not taken, or a barrier */
 };
 
 } // namespace hwsim

@@ -32,7 +32,7 @@ inline Image new_image()
 	return {pt_image_alloc(nullptr), pt_image_free};
 }
 
-/* The code of a file that is loaded where its ELF headers say. */
+/* Adds the code of a file where its ELF headers say. */
 inline void load(pt_image *image, const std::string &path)
 {
 	std::ifstream file(path, std::ios::binary);

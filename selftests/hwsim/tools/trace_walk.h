@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * TraceWalk: libipt's walk along the code by a raw trace, instruction by instruction, told to whoever wants to know.
- */
+/* TraceWalk: has libipt walk along the code by a raw trace, instruction by instruction, and tells a listener. */
 #ifndef HWSIM_TOOLS_TRACE_WALK_H
 #define HWSIM_TOOLS_TRACE_WALK_H
 
@@ -19,25 +17,28 @@ class WalkListener
 {
 public:
 	virtual void instruction(const pt_insn &instruction) = 0;
-	/* A branch, an interrupt, or the trace begins (from is 0) or ends. One that leads to the next instruction is told of if it always branches. */
+	/*
+	 * A branch or an interrupt; or the trace begins (from is 0) or ends. A branch to the next instruction is told only if its kind always
+	 * branches.
+	 */
 	virtual void branch(std::uint64_t from, std::uint64_t to) = 0;
-	/* The trace ends, for now, in front of the instruction there. */
+	/* The trace ends, for now, before the instruction at this address. */
 	virtual void left(std::uint64_t at) = 0;
-	/* An interrupt comes in front of the instruction there, and the trace goes on at its handler. Told before the branch that it is. */
+	/* An interrupt comes before the instruction at this address, and the trace goes on at its handler. branch() follows. */
 	virtual void interrupted(std::uint64_t) {}
-	/* The trace ends, for now, behind an instruction, which led there; 0 where that is not told. Likewise. */
+	/* The trace ends, for now, behind an instruction that led to this address; 0 if the trace does not tell it. branch() follows. */
 	virtual void exits(std::uint64_t) {}
-	/* What was written by PTWRITE, of so many bytes; what was loaded into CR3. */
+	/* The payload of a PTWRITE, and its size in bytes; the value that was loaded into CR3. */
 	virtual void payload(std::uint64_t, unsigned) {}
 	virtual void address_space(std::uint64_t) {}
-	/* What libipt says, at this byte, behind this instruction. The walk goes on at the next PSB. */
+	/* libipt's error at this byte of the trace, behind the instruction at this address. The walk goes on at the next PSB. */
 	virtual void error(int status, std::uint64_t offset, std::uint64_t behind) = 0;
 
 protected:
 	~WalkListener() = default;
 };
 
-/* These may lead to the next instruction, and are branches all the same. */
+/* Kinds that are branches even where they lead to the next instruction. */
 constexpr bool always_branches(pt_insn_class kind)
 {
 	switch (kind) {
@@ -109,7 +110,7 @@ private:
 	}
 	void tell(const pt_event &event)
 	{
-		/* PSB+ repeats where we are; nothing has happened. */
+		/* PSB+ repeats the state; nothing has happened. */
 		if (event.status_update)
 			return;
 		switch (event.type) {
@@ -151,7 +152,7 @@ private:
 			break;
 		}
 	}
-	/* At an instruction, or at an interrupt in front of it. A jump to the next instruction is a branch, too. */
+	/* The walk is at an instruction, or at an interrupt before it: tell the branch that led here, be it a jump to the next instruction. */
 	void arrive(std::uint64_t ip)
 	{
 		if (flowing && (ip != last.ip + last.size || always_branches(last.iclass)))

@@ -29,7 +29,7 @@ using Pairs = std::map<Pair, std::string>;
 
 struct TransitionTable {
 	std::set<Pair> pairs;
-	std::set<std::string> absent; /* packets that only theirs have: nothing is said of their neighbours */
+	std::set<std::string> absent; /* packets that only theirs have: their neighbours are not checked */
 
 	bool silent_of(const Pair &pair) const { return absent.contains(pair.first) || absent.contains(pair.second); }
 };
@@ -49,7 +49,7 @@ inline std::vector<std::string> words(const std::string &text)
 	return {std::istream_iterator<std::string>(list), {}};
 }
 
-/* What it says of the traces of "whose". */
+/* What the table says of these traces: "ours", "theirs" or "silicon". */
 inline TransitionTable read_table(const std::string &path, const std::string &whose)
 {
 	std::ifstream file(path);
@@ -80,7 +80,7 @@ inline TransitionTable read_table(const std::string &path, const std::string &wh
 	return table;
 }
 
-/* What one has and the other not, of packets that silicon has. */
+/* Prints the pairs that only one of the two has, of packets that silicon has. */
 inline void compare_with_silicon(const TransitionTable &silicon, const TransitionTable &ours)
 {
 	std::set<std::string> packets;

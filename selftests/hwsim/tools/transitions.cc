@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hwsim-transitions: which packets follow which in traces, against a table that says of each pair in whose traces it is, and why (selftests/hwsim/transitions).
+ * hwsim-transitions: checks which packets follow which in traces, against a table that says of each pair in whose traces it is, and why
+ * (selftests/hwsim/transitions).
  *
  *   hwsim-transitions TABLE ours|theirs FILE...
  *   hwsim-transitions TABLE silicon [FILE...]
  *
- * FILEs are traces as bytes: ours, or those that have nothing to do with us: theirs (libipt's own tests) and silicon's. Prints the pairs that the table has not for
- * these; and those that it has for theirs, and that are not there. Exit status 0 if there are none of either. What tells of time may stand anywhere but in PSB+, and
- * is left out, and so are PADs. Of silicon also: which pairs of the table it has and we never, and the reverse, of packets that it has.
+ * FILEs are raw traces: ours, or such as do not come from our encoder: theirs (libipt's own tests) and silicon's. Prints the pairs in the
+ * traces that the table does not have for them; for theirs, also the pairs in the table that are not in the traces. Exit status 0 if there
+ * are none of either. Left out are packets that may be anywhere: MTC, CYC and PAD; outside of PSB+ also TSC, TMA and CBR. For silicon, also
+ * prints which pairs of the table silicon has and we never have, and the reverse, of packets that silicon has.
  */
 #include <cstdio>
 #include <map>
@@ -37,7 +39,7 @@ std::string name_of(const pt_packet &packet)
 	return found == names.end() ? "other" : found->second;
 }
 
-/* Does a FUP belong to it? To MODE.Exec one does if it is not of the TIP behind it. */
+/* Does the next FUP belong to this packet? To MODE.Exec it does, unless MODE.Exec belongs to the TIP that follows. */
 bool wants_ip(const pt_packet &packet)
 {
 	switch (packet.type) {
@@ -55,18 +57,18 @@ bool wants_ip(const pt_packet &packet)
 	}
 }
 
-/* In PSB+ time has its place. */
+/* Is the packet left out? In PSB+ packets of time have a fixed place, so they count there. */
 bool of_time(const std::string &name, bool in_psb)
 {
 	static const std::set<std::string> of_time = {"TSC", "TMA", "CBR"}, anywhere = {"MTC", "CYC", "PAD"};
 	return anywhere.contains(name) || (!in_psb && of_time.contains(name));
 }
 
-/* Adds the pairs of a trace: from each PSB on, up to what libipt cannot read. Each with the first place it is at. */
+/* Adds the pairs of a trace: from each PSB on, up to a packet that libipt cannot read. With each pair comes the first place where it is. */
 void collect(const std::string &path, bool may_end_in_newline, Pairs &pairs)
 {
 	Bytes trace = read_file(path);
-	/* As LLVM keeps them; it would be a TNT. */
+	/* LLVM's traces end in a newline, which would be a TNT. */
 	if (may_end_in_newline && !trace.empty() && trace.back() == '\n')
 		trace.pop_back();
 	if (trace.empty())
@@ -79,7 +81,7 @@ void collect(const std::string &path, bool may_end_in_newline, Pairs &pairs)
 		pt_pkt_alloc_decoder(&config), pt_pkt_free_decoder);
 	while (pt_pkt_sync_forward(decoder.get()) >= 0) {
 		std::string last;
-		bool in_psb = false, says_where = false; /* the next FUP is of this packet */
+		bool in_psb = false, says_where = false; /* the next FUP belongs to the last packet */
 		for (pt_packet packet; pt_pkt_next(decoder.get(), &packet, sizeof packet) >= 0;) {
 			std::string name = name_of(packet);
 			in_psb = in_psb && name != "PSBEND" && name != "OVF";

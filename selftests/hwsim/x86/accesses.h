@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Accesses: what the kernel's use of registers is counted by, for whoever executes CPUID on a vCPU of the virtual hardware.
+ * Accesses: how often the kernel has accessed registers, for any program that executes CPUID on a vCPU of the virtual
+ * hardware.
  */
 #ifndef HWSIM_X86_ACCESSES_H
 #define HWSIM_X86_ACCESSES_H

@@ -21,7 +21,7 @@ std::uint64_t Bts::bits() const
 
 std::uint64_t Bts::read(std::uint32_t msr) const
 {
-	/* Of IA32_MISC_ENABLE: that there is no branch trace store, and no PEBS, is said by a one. */
+	/* Bits of IA32_MISC_ENABLE; no_store and no_pebs say that branch trace store, or PEBS, is not there. */
 	constexpr std::uint64_t fast_strings = 1, counters = 1 << 7, no_store = 1 << 11, no_pebs = 1 << 12;
 	switch (msr) {
 	case debugctl:
@@ -39,7 +39,7 @@ void Bts::write(std::uint32_t msr, std::uint64_t value)
 		control = has.records ? value : value & ~lbr;
 	else if (msr == ds_area)
 		area = value;
-	/* Nothing that we have can be switched by IA32_MISC_ENABLE. */
+	/* A write of IA32_MISC_ENABLE switches nothing that we have. */
 }
 
 void Bts::lose(const Loss &loss)
@@ -59,7 +59,7 @@ bool Bts::write_faults(std::uint32_t msr, std::uint64_t value) const
 
 /*
  * SDM volume 3, "DS Save Area": the absolute maximum is the address of the byte behind the buffer, and should be a multiple of the size of
- * a record plus 1. For both to be true records do not reach it.
+ * a record plus 1. Both are true if records end before it.
  */
 bool Bts::has_room(const Area &now) const
 {
@@ -68,8 +68,8 @@ bool Bts::has_room(const Area &now) const
 }
 
 /*
- * A record never crosses the absolute maximum: with BTINT it is dropped there, without the buffer is a ring. Above the threshold
- * every record asks for the interrupt; the mask in the APIC, which delivery sets, keeps it to one.
+ * A record never crosses the absolute maximum: with BTINT it is dropped there, without BTINT the buffer is a ring. Above the threshold
+ * every record requests the interrupt; only one comes, because its delivery masks the entry in the APIC.
  */
 bool Bts::record(std::uint64_t from, std::uint64_t to)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Bts: the branch trace store of one logical processor, and the registers it takes its orders from: SDM volume 3, "Branch Trace
- * Store (BTS)" and "Debug Store (DS) Area". Records go to the DS area by linear address, as on hardware, so the area has to be
- * mapped wherever branches are recorded. Two of the registers are there without it: IA32_DEBUGCTL, which also says whether
- * counters freeze and last branch records are kept, and IA32_MISC_ENABLE, which says what there is.
+ * Bts: the branch trace store of one logical processor, and its registers: SDM volume 3, "Branch Trace Store (BTS)" and "Debug Store
+ * (DS) Area". Records go to the DS area by linear address, as on hardware, so the area has to be mapped wherever branches are
+ * recorded. Two of the registers are there without the store: IA32_DEBUGCTL, which also says whether counters freeze and last branch
+ * records are kept, and IA32_MISC_ENABLE, which says what there is.
  */
 #ifndef HWSIM_X86_BTS_H
 #define HWSIM_X86_BTS_H
@@ -27,12 +27,12 @@ public:
 		std::uint64_t interrupts = 0;
 	};
 
-	/* What there is of it. */
+	/* The parts that this processor has. */
 	struct Parts {
 		bool store = true;
 		bool counters = true;
 		bool freezes = true; /* counters and LBRs, on a performance interrupt */
-		/* LBR is what switches last branch records; else it stays clear. */
+		/* LBR of IA32_DEBUGCTL switches last branch records; otherwise it stays clear. */
 		bool records = true;
 	};
 
@@ -42,7 +42,10 @@ public:
 	void set_rules(const Rules &now) { rules = now; }
 
 	void reset() { control = area = 0; }
-	/* Its registers are lost; another owner leaves the bits that say how to store, and not the DS area, which is the kernel's. */
+	/*
+	 * The registers are lost. Another owner leaves its options in IA32_DEBUGCTL, with TR and BTS clear, but not its DS area: that
+	 * is the kernel's.
+	 */
 	void lose(const Loss &loss);
 	bool owns(std::uint32_t msr) const;
 	std::uint64_t read(std::uint32_t msr) const;
@@ -53,7 +56,7 @@ public:
 	{
 		return msr == debugctl && ((value & (tr | bts)) == (tr | bts) || (has.records && (value & lbr)));
 	}
-	/* Does this value of IA32_DEBUGCTL have branches told, whoever takes them? */
+	/* Does this value of IA32_DEBUGCTL have LBR or TR set? */
 	static bool tells_branches(std::uint64_t value) { return value & (lbr | tr); }
 	/* Is this privilege level to be recorded? */
 	bool watches(std::uint8_t level) const
@@ -63,7 +66,7 @@ public:
 	bool freezes_counters() const { return control & freeze_counters; }
 	bool freezes_records() const { return control & freeze_lbr; }
 	bool keeps_records() const { return control & lbr; }
-	/* As a performance interrupt does where no status says that they are frozen. */
+	/* A performance interrupt does this up to version 3, which has no LBR_Frz in the status. */
 	void switch_records_off() { control &= ~lbr; }
 	/*
 	 * A taken branch, interrupt or exception of a watched level. True if the performance interrupt is to be raised: it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The classifier: which of the x86 instructions is a branch, where to, and which ones the virtual hardware has to carry out
- * itself. It is told the length of the instruction and decodes nothing else; one decoder serves 16, 32 and 64-bit code,
+ * The classifier: tells whether an x86 instruction is a branch, where to, and whether the virtual hardware has to carry it out.
+ * Its caller knows the length of the instruction, and it decodes nothing else; one decoder serves 16, 32 and 64-bit code,
  * because a byte 0x40-0x4f in front of more bytes can only be REX (SDM volume 2, 2.2.1).
  */
 #ifndef HWSIM_X86_CLASSIFY_H
@@ -23,8 +23,8 @@ struct Instruction {
 	Special special = Special::none;
 	std::int64_t displacement = 0;
 	bool wide = false;        /* PTWRITE: 64-bit operand */
-	bool in_memory = false;   /* the operand, of what QEMU does not know, is not a register */
-	std::uint8_t operand = 0; /* number of the register that is one */
+	bool in_memory = false;   /* PTWRITE, VMXON: the operand is not a register */
+	std::uint8_t operand = 0; /* number of the register that is the operand */
 };
 
 Instruction classify(std::span<const std::uint8_t> bytes);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Control of an x86 machine: the commands about its faults, rules and registers, and how a program in the guest gives one: by CPUID.
- */
+/* Control of an x86 machine: the commands about its faults, rules and registers. A program in the guest gives a command by CPUID. */
 #ifndef HWSIM_X86_CONTROL_H
 #define HWSIM_X86_CONTROL_H
 
@@ -19,7 +17,7 @@ namespace hwsim::x86
 struct Settings : hwsim::Settings {
 	Faults faults;
 	Rules rules;
-	/* What registers are to be lost next, or were last. */
+	/* The loss of registers that comes next, or came last. */
 	Loss loss;
 };
 
@@ -32,7 +30,7 @@ public:
 
 	/* CPUID with this in EAX, the address of a command in RCX and its length in RDX. EAX is then 0 if it was carried out. */
 	static constexpr std::uint32_t cpuid_leaf = 0x4857'5349;
-	/* What EBX is then, in any case: on a machine without the plugin it is something else. */
+	/* EBX afterwards, whether the command was carried out or not; on a machine without the plugin it is something else. */
 	static constexpr std::uint32_t signature = 0x4953'5748;
 	static constexpr std::size_t longest = 256;
 
@@ -40,7 +38,7 @@ private:
 	/* "fault NAME:NUMBER", 0 is off; "lenient RULE", "strict RULE"; "lose ...", see Loss. */
 	bool set(std::string_view verb, std::string_view object) override;
 
-	Settings now; /* but for those that are common */
+	Settings now; /* except the common ones */
 };
 
 } // namespace hwsim::x86

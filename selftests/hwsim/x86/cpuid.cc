@@ -9,8 +9,8 @@ namespace
 {
 
 /*
- * Leaf 16H would have the kernel derive a crystal frequency, and from that the rate of QEMU's APIC timer, which is another: so it is
- * empty, as are those behind it up to that of LBRs, where there is one.
+ * From leaf 16H the kernel would derive a crystal frequency, and from that a wrong rate of QEMU's APIC timer. So the leaf is empty,
+ * as are those after it, up to that of LBRs if there is one.
  */
 constexpr std::uint32_t frequencies = 0x16, branch_records = 0x1c;
 constexpr std::uint32_t architectural_events = 7;
@@ -41,7 +41,7 @@ bool has_records(const Profile &profile, const Hardware &hardware)
 	return hardware.pmu && profile.lbr.architectural();
 }
 
-/* Filters by level, by kind, call stacks; mispredictions, cycles, kinds. */
+/* EBX: filters by level and by kind, call stacks. ECX: mispredictions, cycles, kinds. */
 CpuidResult records(const LbrCapabilities &lbr)
 {
 	return {.eax = lbr.depths(), .ebx = 7, .ecx = 7};
@@ -82,7 +82,7 @@ CpuidResult cpuid(
 		return native;
 	case 1:
 		native.eax = profile.signature;
-		/* PMIs go out through the memory mapped APIC. */
+		/* No x2APIC: PMIs are delivered through the memory mapped APIC. */
 		native.ecx &= ~bit(true, 21);
 		/* VMX */
 		native.ecx |= bit(true, 5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Duty: how much of the programs of a vCPU its trace units were on for, in instructions. Made by the vCPU of the virtual hardware, from its
- * registers alone; asked by CPUID.
+ * Duty: for how many instructions of programs the trace units of a vCPU were on. The vCPU of the virtual hardware counts them, by its
+ * registers alone; a program in the guest asks by CPUID.
  */
 #ifndef HWSIM_X86_DUTY_H
 #define HWSIM_X86_DUTY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Idt: the interrupt descriptor table, where event trace looks up which vector a handler is of: SDM volume 3, "64-Bit Mode IDT". */
+/* Idt: the interrupt descriptor table, in which event trace looks up the vector of a handler: SDM volume 3, "64-Bit Mode IDT". */
 #ifndef HWSIM_X86_IDT_H
 #define HWSIM_X86_IDT_H
 
@@ -18,7 +18,7 @@ public:
 
 	/* LIDT: its linear address. */
 	void move(std::uint64_t to) { base = to; }
-	/* Of the first gate that leads to this handler; nothing if none does. */
+	/* The vector of the first gate that leads to this handler; empty if none does. */
 	std::optional<std::uint8_t> vector_of(std::uint64_t handler) const
 	{
 		/* 16 bytes, the offset in three parts. */

@@ -8,11 +8,11 @@ namespace hwsim::x86
 namespace
 {
 
-/* MSR_LBR_SELECT: what gets no record. Before EN_CALLSTACK by privilege level where a branch leads, and by kind. */
+/* MSR_LBR_SELECT: which branches get no record, by privilege level of the target and by kind; the last bit is EN_CALLSTACK. */
 constexpr std::uint64_t not_to_os = 1 << 0, not_to_user = 1 << 1, select_callstack = 1 << 9, select_bits = 0x3ff;
-/* IA32_LBR_CTL: what gets one. */
+/* IA32_LBR_CTL: which branches get one. */
 constexpr std::uint64_t arch_os = 1 << 1, arch_user = 1 << 2, arch_callstack = 1 << 3, arch_bits = 0x7f'000f;
-/* A record's: in IA32_LBR_x_INFO the kind of branch, and that there are cycles. */
+/* In IA32_LBR_x_INFO: the kind of branch, and that cycles are valid. */
 constexpr unsigned type_shift = 56;
 constexpr std::uint64_t cycles_valid = std::uint64_t{1} << 60, flags = std::uint64_t{7} << 61, cycles_most = 0xffff;
 
@@ -42,7 +42,7 @@ Kind kind_of(Branch kind)
 	}
 }
 
-/* Is it an address, if bits from "width" on are the sign? */
+/* Is it a canonical address? The bits above the lowest "width" are something else. */
 bool canonical(std::uint64_t value, unsigned width = 64)
 {
 	const auto upper = static_cast<std::int64_t>(value << (64 - width)) >> (64 - width + 47);
@@ -67,7 +67,7 @@ void Lbr::reset()
 
 // --- registers ----------------------------------------------------------------------------
 
-/* Which of a record is this register? Architectural ones are numbered from the newest on, others stay where they are. */
+/* The record, and the part of it, that a register has. Architectural records are numbered from the newest one, others stay in place. */
 Lbr::Where Lbr::where(std::uint32_t msr) const
 {
 	constexpr struct {
@@ -115,7 +115,10 @@ std::uint64_t Lbr::info_bits() const
 	return cycles_most | flags | (lbr.architectural() ? cycles_valid | std::uint64_t{15} << type_shift : 0);
 }
 
-/* Reserved bits, a depth that CPUID does not have, and what is no address; the highest bits of some addresses say other things. */
+/*
+ * Reserved bits, a depth that CPUID does not list, and non-canonical addresses; in some formats the highest bits are no part of the
+ * address.
+ */
 bool Lbr::write_faults(std::uint32_t msr, std::uint64_t value) const
 {
 	switch (msr) {
@@ -159,7 +162,7 @@ void Lbr::write(std::uint32_t msr, std::uint64_t value)
 		break;
 	}
 	const Where at = where(msr);
-	if (at.record >= depth) /* architectural ones that were not chosen are 0 */
+	if (at.record >= depth) /* architectural records beyond the chosen depth are 0 */
 		return;
 	Record &record = records[at.record];
 	(at.bank == Bank::from ? record.from : at.bank == Bank::to ? record.to : record.info) = value;
@@ -186,7 +189,7 @@ std::uint64_t Lbr::info_of(Branch kind, std::uint64_t cycles) const
 	return cycles | (lbr.architectural() ? cycles_valid | kind_of(kind).type << type_shift : 0);
 }
 
-/* What a return takes back. */
+/* A return removes the record of its call. */
 void Lbr::forget_newest()
 {
 	records[top] = {};
@@ -194,8 +197,8 @@ void Lbr::forget_newest()
 }
 
 /*
- * SDM volume 3, "LBR Stack" for what is where; "Filtering of Last Branch Records"; "Call-Stack LBR" ("LBR call-stack mode"): returns take
- * the newest record back, and a call of the next instruction, which does not return, gets none.
+ * SDM volume 3, "LBR Stack": which register has what; "Filtering of Last Branch Records"; "Call-Stack LBR" ("LBR call-stack mode"): a
+ * return removes the newest record, and a call of the next instruction, which does not return, gets none.
  */
 void Lbr::record(const Transfer &branch, std::uint64_t now)
 {

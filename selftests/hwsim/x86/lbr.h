@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Lbr: the last branch records of one processor: SDM volume 3, "Last Branch, Interrupt, and Exception Recording Overview" and "Last Branch Records" (the
- * architectural ones). Which branches get a record is said here; when records are kept is said by IA32_DEBUGCTL, but for architectural ones. No
- * branch is ever predicted wrongly, and there are no transactions.
+ * Lbr: the last branch records of one processor: SDM volume 3, "Last Branch, Interrupt, and Exception Recording Overview" and "Last Branch
+ * Records" (the architectural ones). Its registers select which branches get a record. IA32_DEBUGCTL switches recording, but not of
+ * architectural records. No branch is ever mispredicted, and there are no transactions.
  */
 #ifndef HWSIM_X86_LBR_H
 #define HWSIM_X86_LBR_H
@@ -31,7 +31,7 @@ public:
 	{
 		return lbr.architectural() && msr == arch_ctl && (value & arch_enable);
 	}
-	/* LBR of IA32_DEBUGCTL, which architectural ones do not look at. */
+	/* LBR of IA32_DEBUGCTL, which does not switch architectural records. */
 	void switch_by_debugctl(bool on)
 	{
 		if (!lbr.architectural())

@@ -33,7 +33,7 @@ public:
 		return true;
 	}
 
-	/* Once more, whether masked or not: what hardware does not do. */
+	/* Delivers the interrupt once more, masked or not, which hardware does not do. */
 	bool repeat()
 	{
 		std::uint32_t lvt = 0, id = 0;

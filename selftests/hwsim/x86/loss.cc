@@ -25,7 +25,7 @@ bool Loss::set(std::string_view text)
 		next.to = To::reset;
 	} else if (text.starts_with(other)) {
 		const auto base = number(text.substr(other.size()));
-		/* No register could hold another. */
+		/* The address of a ToPA table: of a page, within the 40 bits of physical addresses. */
 		if (!base || (*base & 0xfff) || *base >> 40)
 			return false;
 		next.to = To::other;

@@ -56,7 +56,7 @@ std::optional<MemoryOperand> memory_operand(std::span<const std::uint8_t> instru
 
 std::optional<MemoryOperand> memory_operand_at(GuestMemory &memory, std::uint64_t pc)
 {
-	/* The next page need not be there. */
+	/* The next page may be unmapped. */
 	std::uint8_t bytes[15];
 	const std::size_t in_page = std::min<std::uint64_t>(sizeof bytes, 0x1000 - (pc & 0xfff));
 	const bool whole = memory.read_linear(pc, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A memory operand of a 64-bit instruction: SDM volume 2, "ModR/M and SIB Bytes". For PTWRITE and VMXON, which QEMU does not know and
- * so does not address.
+ * A memory operand of a 64-bit instruction: SDM volume 2, "ModR/M and SIB Bytes". For PTWRITE and VMXON, which QEMU does not know,
+ * and for LIDT.
  */
 #ifndef HWSIM_X86_OPERAND_H
 #define HWSIM_X86_OPERAND_H
@@ -21,7 +21,7 @@ struct MemoryOperand {
 	enum class Segment : std::uint8_t { flat, fs, gs } segment = Segment::flat;
 	std::uint8_t base = none; /* number of a register, or next_ip: the address of the next instruction */
 	std::uint8_t index = none;
-	std::uint8_t scale = 0; /* shifted by */
+	std::uint8_t scale = 0; /* shift of the index */
 	bool narrow = false;    /* 32-bit address */
 	std::int32_t displacement = 0;
 	std::uint8_t length = 0; /* of the whole instruction */
@@ -42,8 +42,8 @@ struct MemoryOperand {
 };
 
 /*
- * Of an instruction with a two-byte opcode (0F xx) and ModR/M, and no immediate. Nothing if it ends too early, or has a register
- * for operand.
+ * The operand of an instruction with a two-byte opcode (0F xx), ModR/M and no immediate. Empty if the instruction ends too early, or
+ * its operand is a register.
  */
 std::optional<MemoryOperand> memory_operand(std::span<const std::uint8_t> instruction);
 /* Of the instruction at this linear address. */

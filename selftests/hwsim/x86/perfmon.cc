@@ -20,7 +20,7 @@ constexpr std::uint64_t select_event = 0xff, select_user = 1 << 16, select_os = 
 constexpr unsigned select_mask_shift = 24, select_bits = 32;
 /* A nibble of IA32_FIXED_CTR_CTRL */
 constexpr std::uint64_t fixed_os = 1, fixed_user = 2, fixed_any = 4, fixed_pmi = 8;
-/* Of IA32_PERF_GLOBAL_STATUS what has to do with no counter and no trace. */
+/* Bits of IA32_PERF_GLOBAL_STATUS that belong to no counter and not to the trace. */
 constexpr std::uint64_t enclave = std::uint64_t{1} << 60, uncore = std::uint64_t{1} << 61,
 			debug_store = std::uint64_t{1} << 62, condition_changed = std::uint64_t{1} << 63;
 /* IA32_PERF_CAPABILITIES. There is no SMM to freeze in, once a kernel runs. */
@@ -50,8 +50,8 @@ Event event_of(std::uint64_t select)
 }
 
 /*
- * How many instructions run before an event has happened so often. There are no more branches than instructions; cycles and
- * wake-ups are looked after every so often, because they pass at no known rate.
+ * How many instructions may run before the event has happened "count" times. There are no more branches than instructions; cycles and wake-ups
+ * have no known rate, so they are checked every "most" instructions or more often.
  */
 std::uint64_t instructions_until(Event event, std::uint64_t count)
 {
@@ -116,13 +116,13 @@ bool Perfmon::exists(std::uint32_t msr) const
 	return true;
 }
 
-/* It counts nothing more, with one thread in each core, but it may be asked for (SDM volume 3, "AnyThread Counting and Software Evolution"). */
+/* May AnyThread be set? With one thread in each core it counts nothing more (SDM volume 3, "AnyThread Counting and Software Evolution"). */
 bool Perfmon::any_thread() const
 {
 	return profile.pmu.version >= 3 && !profile.pmu.any_thread_deprecated;
 }
 
-/* Those of the global registers that belong to counters. */
+/* The bits of counters in the global registers. */
 std::uint64_t Perfmon::counter_bits() const
 {
 	return ones(profile.pmu.general) | ones(profile.pmu.fixed) << fixed_first_bit;
@@ -150,7 +150,7 @@ bool Perfmon::write_faults(std::uint32_t msr, std::uint64_t value) const
 		const std::uint64_t field = fixed_os | fixed_user | fixed_pmi | (any_thread() ? fixed_any : 0);
 		return value & ~(each * field & ones(4 * pmu.fixed));
 	}
-	case pebs_enable: /* which there is none of */
+	case pebs_enable: /* there is no PEBS */
 		return value;
 	default:
 		break;
@@ -165,8 +165,9 @@ bool Perfmon::write_faults(std::uint32_t msr, std::uint64_t value) const
 // --- counting ---------------------------------------------------------------------------
 
 /*
- * The event, or what CMASK, INV and EDGE make of it (SDM volume 3, "Architectural Performance Monitoring Version 1"). No cycle has two,
- * and each stands alone: so it begins as often as it happens, and a stretch without it begins behind each.
+ * The event as CMASK, INV and EDGE change it (SDM volume 3, "Architectural Performance Monitoring Version 1"). No cycle has two events, and
+ * each event stands alone: so with EDGE an event counts as often as it happens, and so do the stretches without it, one of which begins after
+ * each.
  */
 Perfmon::Order Perfmon::condition(std::uint64_t select)
 {
@@ -221,7 +222,7 @@ std::uint64_t Perfmon::total(const Order &order) const
 bool Perfmon::settle(Counter &counter, const Order &order, unsigned width, unsigned bit)
 {
 	const std::uint64_t now = total(order);
-	/* Blocks tell of their instructions when they begin, before the cycles of them have passed. */
+	/* A block counts its instructions when it begins, before their cycles have passed. */
 	if (order.without != Event::none && static_cast<std::int64_t>(now - counter.seen) < 0)
 		return false;
 	counter.value += now - counter.seen;
@@ -252,8 +253,8 @@ bool Perfmon::settle()
 }
 
 /*
- * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the counters are disabled, from 4 on a bit of the
- * status says that they stand still, until software clears it.
+ * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the counters are disabled, from 4 on a bit of the status holds
+ * them until software clears it.
  */
 void Perfmon::request()
 {
@@ -290,7 +291,7 @@ bool Perfmon::counts_after(std::uint32_t msr, std::uint64_t value) const
 	return next.counting();
 }
 
-/* After a change of what is counted: from here on, of the new. */
+/* What is counted has changed: from here on, counters count the new events. */
 void Perfmon::restart()
 {
 	for (unsigned n = 0; n < profile.pmu.general; n++)
@@ -316,7 +317,7 @@ std::uint64_t Perfmon::budget() const
 
 // --- registers ----------------------------------------------------------------------------
 
-/* Of counters as they were settled last. */
+/* Counters are as of the last settle(). */
 std::uint64_t Perfmon::read(std::uint32_t msr) const
 {
 	switch (msr) {
@@ -350,7 +351,7 @@ std::uint64_t Perfmon::read(std::uint32_t msr) const
 	}
 }
 
-/* SDM volume 3, "IA32_PERF_GLOBAL_INUSE MSR": what somebody has programmed, whether it counts or not. */
+/* SDM volume 3, "IA32_PERF_GLOBAL_INUSE MSR": counters and interrupts that are programmed, whether they count or not. */
 std::uint64_t Perfmon::used() const
 {
 	std::uint64_t bits = 0;

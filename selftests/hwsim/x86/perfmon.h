@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Perfmon: the performance counters of one processor: SDM volume 3, "Performance Monitoring", architectural version 3 to 5. It
- * counts by asking: whoever runs the program keeps totals of what has happened, and the counters take the difference whenever
- * somebody looks, or the budget until the next overflow is used up.
+ * Perfmon: the performance counters of one processor: SDM volume 3, "Performance Monitoring", architectural version 3 to 5. An
+ * EventSource keeps totals of what has happened; the counters add the difference whenever they are looked at, or when the budget
+ * until the next overflow is used up.
  *
  * What CMASK, INV and EDGE make of an event depends on how events fall on cycles. Here a processor retires at most one instruction in
  * a cycle, and none in the next: so no cycle has two events, and each event stands alone.
@@ -34,11 +34,11 @@ protected:
 class Perfmon
 {
 public:
-	/* With a trace unit, or without. */
+	/* "trace": there is a trace unit. */
 	Perfmon(const Profile &of, EventSource &from, bool trace = true) : profile(of), source(from), traces(trace) {}
 
 	void reset();
-	/* Registers that may be there, of which the next two know whether they are. */
+	/* Registers that some processor has; read_faults() and write_faults() know whether this one does. */
 	static bool owns(std::uint32_t msr);
 	bool read_faults(std::uint32_t msr) const { return !exists(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
@@ -58,7 +58,9 @@ public:
 	/* Instructions that may pass before settle() has to be called again, if an overflow is not to be late. */
 	std::uint64_t budget() const;
 
-	/* FREEZE_PERFMON_ON_PMI of IA32_DEBUGCTL, and FREEZE_LBRS_ON_PMI, which up to version 3 is not ours to do. */
+	/*
+	 * FREEZE_PERFMON_ON_PMI and FREEZE_LBRS_ON_PMI of IA32_DEBUGCTL. Up to version 3 the vCPU freezes last branch records itself.
+	 */
 	void freeze_on_request(bool counters, bool records)
 	{
 		freezing = counters;
@@ -66,7 +68,7 @@ public:
 	}
 	/* LBR_Frz of IA32_PERF_GLOBAL_STATUS: last branch records stand still. */
 	bool records_frozen() const { return global_status & lbr_frozen; }
-	/* A performance interrupt was requested, by whomever: our own counters do this themselves. */
+	/* Another unit has requested a performance interrupt; settle() calls this for the counters. */
 	void request();
 	/* Trace_ToPA_PMI of IA32_PERF_GLOBAL_STATUS. */
 	void set_topa_interrupt()
@@ -85,17 +87,17 @@ private:
 				       status_set = 0x391, in_use = 0x392, pebs_enable = 0x3f1, a_pmc0 = 0x4c1,
 				       platform_info = 0xce;
 	static constexpr unsigned fixed_first_bit = 32; /* in the global registers */
-	/* As many as have addresses. */
+	/* As many as have MSR addresses. */
 	static constexpr unsigned most_general = 8, most_fixed = 16;
 
 	struct Counter {
 		std::uint64_t value = 0;
-		std::uint64_t seen = 0; /* the total when value was right */
+		std::uint64_t seen = 0; /* the total that value includes */
 	};
 	/* What a counter is told to count. */
 	struct Order {
 		Event event = Event::none;
-		Event without = Event::none; /* cycles: those in which this does not happen */
+		Event without = Event::none; /* cycles: only those in which this does not happen */
 		bool kernel = false, user = false;
 		bool interrupt = false;
 	};

@@ -8,7 +8,7 @@ namespace hwsim::x86
 namespace
 {
 
-/* As all of these have them; any thread in a core is counted up to version 4. */
+/* The same in all profiles, except for the arguments; AnyThread is deprecated from version 5 on. */
 constexpr PmuCapabilities counters(std::uint8_t version, std::uint8_t general)
 {
 	return {.version = version,

@@ -33,10 +33,10 @@ struct PtCapabilities {
 	std::uint16_t psb_periods = 0;
 };
 
-/* What the SDM leaves to the processor, and decoders have to take as it comes; where traces of silicon show it, as there. */
+/* What the SDM leaves to the processor, and decoders have to cope with; taken from traces of silicon, where there are any. */
 struct PtHabits {
-	bool compresses_ips = true; /* that of TIP and its like; that of FUP never */
-	/* Branches whose outcomes are kept until TNT tells them, and from how many on in the long form: where that is shorter. */
+	bool compresses_ips = true; /* in the TIP family; in FUP never */
+	/* Outcomes that gather before a TNT, and from how many on it has the long form: by default where that is not longer. */
 	std::uint8_t most_outcomes = 47, long_tnt_from = 43;
 	/* Where PADs are: pt::padding_to_a_word(), or pt::padding(). */
 	bool a_word_each = false;
@@ -52,11 +52,11 @@ struct PmuCapabilities {
 	std::uint8_t general_width = 0;
 	std::uint8_t fixed = 0;
 	std::uint8_t fixed_width = 0;
-	/* There is IA32_PERF_CAPABILITIES, and says that IA32_A_PMCx take the whole width, and that counters can freeze in SMM. */
+	/* IA32_PERF_CAPABILITIES exists, and says that IA32_A_PMCx take the full width, and that counters can freeze in SMM. */
 	bool full_width = false;
 	bool any_thread_deprecated = false;
 
-	/* Counters can be told to stand still from a performance interrupt on. */
+	/* Can counters freeze on a performance interrupt? */
 	bool freezes() const { return full_width && version >= 2; }
 };
 
@@ -70,7 +70,7 @@ struct LbrCapabilities {
 
 	bool architectural() const { return format == Format::architectural; }
 	bool has_info() const { return format == Format::info || architectural(); }
-	/* CPUID leaf 1CH: bit n: 8 * (n + 1) records can be chosen; here the whole and its halves. */
+	/* CPUID leaf 1CH: bit n means that 8 * (n + 1) records can be chosen; here the whole depth, half of it, and so on. */
 	constexpr std::uint32_t depths() const
 	{
 		std::uint32_t all = 0;
@@ -87,7 +87,7 @@ struct Profile {
 	PtHabits pt_habits{};
 	PmuCapabilities pmu;
 	LbrCapabilities lbr{};
-	/* TraceEn can be set while LBR or TR of IA32_DEBUGCTL are, and they while it is. */
+	/* TraceEn, and LBR or TR of IA32_DEBUGCTL, can be set at the same time. */
 	bool trace_beside_branches = true;
 	/* CPUID leaf 15H: the TSC runs at numerator/denominator times the always running timer (ART). */
 	std::uint32_t tsc_denominator;
@@ -102,14 +102,17 @@ std::span<const Profile> profiles();
 /* By name, null if there is none. */
 const Profile *find_profile(std::string_view name);
 
-/* A machine with two types of cores: the second is the first but for what its trace unit can do. */
+/* A machine with two types of cores, which differ in their trace units only. */
 struct Cores {
 	Profile even, odd; /* processors of these numbers */
 
 	const Profile &of(unsigned processor) const { return processor % 2 ? odd : even; }
 };
 
-/* NAME, whose cores are all alike, or NAME+OTHER. Nothing if one is none, or has clock packets and the first no clock for them. */
+/*
+ * NAME, with all cores alike, or NAME+OTHER. Empty if there is no such profile, or if OTHER has clock packets and NAME no clock
+ * for them.
+ */
 std::optional<Cores> find_cores(std::string_view names);
 
 } // namespace hwsim::x86

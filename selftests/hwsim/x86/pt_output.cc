@@ -29,8 +29,8 @@ struct Position {
 } // namespace
 
 /*
- * SDM, "ToPA Errors". Of an END entry neither size, INT nor STOP mean anything; where a table has one region only it leads back to that
- * ("Single Output Region ToPA Implementation").
+ * SDM, "ToPA Errors". END must not be the first entry, nor have INT or STOP; its size means nothing. With one region per table it has to
+ * lead back to its own table ("Single Output Region ToPA Implementation").
  */
 bool Output::malformed(const TopaEntry &entry, std::uint64_t table, std::uint64_t index) const
 {
@@ -109,8 +109,8 @@ bool Output::load(std::uint64_t table, std::uint64_t index, TopaEntry &entry)
 }
 
 /*
- * After a full region output is at the next entry; if that is END at once in the table it leads to, or with the next byte. At a STOP it
- * stays at the end of the full one.
+ * After a full region output goes on at the next entry. If that is END, it goes to the table where END leads, at once or with the next byte
+ * (rule "late-end"). At a STOP output stays at the end of the full region.
  */
 OutputResult Output::to_regions(OutputRegisters &registers, std::span<const std::uint8_t> bytes)
 {

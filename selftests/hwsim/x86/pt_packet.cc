@@ -8,10 +8,10 @@ namespace
 
 using Builder = PacketBuilder<Packet>;
 
-/* First bytes; and the second ones of those that are extended. */
+/* First bytes of packets, and second bytes of extended ones. */
 constexpr std::uint8_t extended = 0x02, mode_byte = 0x99, tsc_byte = 0x19;
 constexpr std::uint8_t psb_byte = 0x82, cbr_byte = 0x03, event_data_byte = 0x53;
-/* MODE of the leaf TSX, and neither of its bits. */
+/* MODE.TSX with neither of its bits set. */
 constexpr std::uint8_t no_transaction = 1 << 5;
 
 constexpr unsigned payload_size(IpBytes form)
@@ -42,12 +42,12 @@ constexpr bool is_mode_tsx(const Packet &packet)
 {
 	return is_mode(packet) && packet.bytes[1] == no_transaction;
 }
-/* Of two bytes, of which only the second says what it is. */
+/* An extended packet, whose second byte tells its type. */
 constexpr bool is_extended(const Packet &packet, std::uint8_t second)
 {
 	return packet.bytes[0] == extended && packet.bytes[1] == second;
 }
-/* Of those whose payload may be long. */
+/* Of packets whose payload may have 5 bytes or more. */
 constexpr unsigned header_size(const Packet &packet)
 {
 	if (packet.bytes[0] != extended)
@@ -90,7 +90,7 @@ IpBytes compress(std::uint64_t ip, std::uint64_t last)
 	return uncompressed(ip, last);
 }
 
-/* To and from the kernel all of it is told; within either, 48 bits whose sign is the rest. */
+/* All 64 bits to and from the kernel; otherwise 48 with a sign, if that is enough. */
 IpBytes uncompressed(std::uint64_t ip, std::uint64_t last)
 {
 	return (ip ^ last) >> 48 ? IpBytes::full : whole(ip);
@@ -108,7 +108,7 @@ Packet ip(IpKind kind, IpBytes form, std::uint64_t ip)
 	return Builder{header}.add(ip, payload_size(form));
 }
 
-/* A one in front of the outcomes says how many there are. */
+/* The stop bit in front of the outcomes tells how many there are. */
 Packet tnt(std::uint64_t outcomes, unsigned count)
 {
 	const std::uint64_t marked = outcomes | std::uint64_t{1} << count;

@@ -31,29 +31,30 @@ enum class IpBytes : std::uint8_t {
 /* Bits of MODE.Exec. */
 constexpr std::uint8_t mode_16 = 0, mode_64 = 1, mode_32 = 2, mode_if = 4;
 
-/* Of CFE packets; there are more, for machines that have more. */
+/* Types of CFE packets that this machine needs; the SDM has more. */
 enum class ControlFlowEvent : std::uint8_t { interrupt = 1, iret = 2 };
 
 constexpr unsigned short_tnt_bits = 6;
 constexpr unsigned long_tnt_bits = 47;
 
 /*
- * PADs that silicon has in front of a packet, at this byte of a word of 8. Skylake: where the payload is 5 bytes or more it begins a word, and has
- * the word in which it ends to itself; a few others begin where they always do; the rest follow at once, unless a word ends in them.
+ * PADs that silicon writes in front of a packet that could begin at byte "at", counted in words of 8. Skylake: a payload of 5 bytes or more
+ * begins a word, and has the rest of the word in which it ends to itself; PSB, CBR, MODE and TSC always begin at the same byte of a word; other
+ * packets follow at once, unless they would cross the end of a word.
  */
 struct Padding {
 	unsigned pads = 0;
-	bool alone = false; /* what comes behind it begins another word */
+	bool alone = false; /* the next packet begins another word */
 };
 Padding padding(const Packet &packet, unsigned at);
 /* Broadwell: each packet begins a word, but for the MODEs of PSB+, which share that of CBR. */
 unsigned padding_to_a_word(const Packet &packet, unsigned at);
 
-/* How silicon writes it for a decoder whose last IP is "last". Never as update48, though that may be shorter. */
+/* The form in which silicon writes an IP for a decoder whose last IP is "last". Never update48, though that may be shorter. */
 IpBytes compress(std::uint64_t ip, std::uint64_t last);
-/* Likewise, but with as little of the last IP as it ever takes. */
+/* Likewise without compression: 48 bits with a sign if "last" has the same upper 16 bits, else all 64. */
 IpBytes uncompressed(std::uint64_t ip, std::uint64_t last);
-/* The form that needs none. */
+/* The form that does not depend on a last IP. */
 IpBytes whole(std::uint64_t ip);
 
 Packet ip(IpKind kind, IpBytes form, std::uint64_t ip);

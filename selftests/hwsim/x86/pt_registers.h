@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * PtRegisters: the Intel PT registers of one processor and the faults their writes can raise: SDM volume 3, "Trace Control
- * Registers", in the reading of KVM (vmx_rtit_ctl_check and the RTIT cases of vmx_set_msr). What a write means beyond its value
- * is done by PtUnit.
+ * Registers", in the reading of KVM (vmx_rtit_ctl_check and the RTIT cases of vmx_set_msr). PtUnit carries out what a write
+ * does beyond changing the value.
  */
 #ifndef HWSIM_X86_PT_REGISTERS_H
 #define HWSIM_X86_PT_REGISTERS_H
@@ -28,14 +28,17 @@ public:
 		       (msr >= msr::ctl && msr <= msr::cr3_match) || (msr >= msr::addr0_a && msr <= msr::addr3_b);
 	}
 	void reset();
-	/* As another owner leaves them, whose output went there: no register as the last one had it, TraceEn clear. */
+	/*
+	 * As they are after another owner: OUTPUT_BASE is "base", TraceEn is clear, and no register holds what it did
+	 * before.
+	 */
 	void leave(std::uint64_t base);
 	/* Would RDMSR, or WRMSR of this value, be a general protection fault? */
 	bool read_faults(std::uint32_t msr) const;
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const;
 
 	std::uint64_t read(std::uint32_t msr) const;
-	/* Of a value that does not fault. */
+	/* Only for values that do not fault. */
 	void write(std::uint32_t msr, std::uint64_t value);
 
 	bool is_set(std::uint64_t ctl_bits) const { return (ctl & ctl_bits) == ctl_bits; }

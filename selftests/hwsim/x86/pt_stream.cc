@@ -31,7 +31,7 @@ void PacketStream::start(std::uint64_t ctl, std::uint32_t psb_bytes)
 	/* The last IP stays: without a PSB a decoder goes on with the one it has. */
 	last_cyc = moment = clock.tsc();
 	last_mtc = with_mtc ? art(last_cyc) >> mtc_shift : 0;
-	/* With a PSB to come they are part of that. */
+	/* If PacketByteCnt is 0 a PSB comes now, and PSB+ contains them. */
 	if (psb_bytes)
 		put_time_and_ratio();
 }
@@ -102,7 +102,7 @@ void PacketStream::put_ip(IpKind kind, std::uint64_t address)
 	ip_lost = false;
 }
 
-/* In one long packet of eight bytes, or short ones of a byte for six outcomes each. */
+/* Outcomes go into one long packet of eight bytes, or into short ones of a byte for six outcomes each. */
 void PacketStream::flush_tnt()
 {
 	if (!outcome_count)
@@ -146,7 +146,7 @@ void PacketStream::mode(std::uint8_t mode_now)
 	told_mode = mode_now;
 }
 
-/* What is pending is part of the loss. */
+/* Pending outcomes are lost, too. */
 void PacketStream::begin_overflow()
 {
 	outcome_count = 0;
@@ -155,7 +155,7 @@ void PacketStream::begin_overflow()
 }
 
 /*
- * SDM, "Internal Buffer Overflow": nothing is compressed against what got lost. Whether the last IP before is still one is not said, and
+ * SDM, "Internal Buffer Overflow": nothing is compressed against lost packets. The SDM does not say whether the last IP survives, and
  * decoders differ (libipt begins with zero, perf goes on), so the next IP is whole.
  */
 void PacketStream::end_overflow()
@@ -169,7 +169,7 @@ void PacketStream::end_overflow()
 	put_time_lost();
 }
 
-/* SDM, "Overflow Impact on Timing Packets": MTCs are lost. Where that are so many that a decoder cannot tell, the time is told anew. */
+/* SDM, "Overflow Impact on Timing Packets": MTCs are lost. If a decoder cannot tell how many, the whole time is told again. */
 void PacketStream::put_time_lost()
 {
 	if (!with_mtc)
@@ -218,7 +218,7 @@ void PacketStream::put_state(const SyncState &state)
 		put_raw(pip(state.cr3));
 }
 
-/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here, in an order that is the processor's. */
+/* PSB+ (SDM, "Packet Stream Boundary (PSB) Packet"): all that a decoder needs to begin here, in the order of this processor. */
 void PacketStream::sync(const SyncState &state)
 {
 	if (muted)
@@ -238,7 +238,7 @@ void PacketStream::sync(const SyncState &state)
 	put_raw(psbend());
 }
 
-/* SDM, "Timestamp Counter (TSC) Packet": behind whatever stops clocks, and the ratio may have become another one. */
+/* SDM, "Timestamp Counter (TSC) Packet": sent after anything that stops clocks. CBR, because the ratio may have changed. */
 void PacketStream::wake(std::uint64_t slept)
 {
 	moment = clock.tsc();
@@ -251,9 +251,10 @@ void PacketStream::wake(std::uint64_t slept)
 }
 
 /*
- * An MTC carries eight bits of time. Where time has passed unseen for so long that they are ambiguous the whole time is told again, as
- * on hardware after a sleep state; in shorter gaps there is an MTC for each tick, whether packets are enabled or not (SDM, "Mini Time
- * Counter (MTC) Packet"), as long as there is room. Cycles in front of one count to its tick, not to where we noticed it.
+ * An MTC carries eight bits of time. If so much time has passed unseen that they are ambiguous, the whole time is told again, as on
+ * hardware after a sleep state. In a shorter gap there is an MTC for each tick, whether packets are enabled or not (SDM, "Mini Time
+ * Counter (MTC) Packet"), as long as there is room. A CYC in front of an MTC counts to the tick of that MTC, not to the moment of this
+ * call.
  */
 void PacketStream::tick()
 {
@@ -264,7 +265,7 @@ void PacketStream::tick()
 		moment = now;
 		return;
 	}
-	/* Half of the room is for what has to be told. */
+	/* Half of the queue is kept for other packets. */
 	const std::uint64_t most = used < capacity / 2 ? most_ticks : 1;
 	if (count - last_mtc > most && with_tsc) {
 		moment = now;

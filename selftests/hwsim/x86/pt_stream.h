@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * PacketStream: the packets of one trace in order, with everything a packet inherits from those before it: pending TNT bits, the
- * last IP, return addresses for RET compression, the last times, the bytes since the last PSB. It is told what to say and says
- * it; whether anything is to be said at all (PacketEn, filters) is PtUnit's business.
+ * last IP, return addresses for RET compression, the last times, the bytes since the last PSB. Whether anything is traced at all
+ * (PacketEn, filters) is decided by PtUnit, which calls this for each element of the trace.
  */
 #ifndef HWSIM_X86_PT_STREAM_H
 #define HWSIM_X86_PT_STREAM_H
@@ -19,9 +19,9 @@
 namespace hwsim::x86::pt
 {
 
-/* What PSB+ tells of the state of the processor. */
+/* The state of the processor that PSB+ contains. */
 struct SyncState {
-	bool packets_enabled = false; /* PacketEn: say where we are */
+	bool packets_enabled = false; /* PacketEn: PSB+ has MODE and FUP */
 	bool with_cr3 = false;        /* ContextEn and OS */
 	std::uint64_t ip = 0;
 	std::uint64_t cr3 = 0;
@@ -46,7 +46,7 @@ public:
 		outcomes = 0;
 		return any;
 	}
-	/* TraceEn was cleared: what is pending goes out. */
+	/* TraceEn was cleared: pending outcomes are written. */
 	void stop() { flush_tnt(); }
 
 	void conditional(bool taken)
@@ -65,9 +65,9 @@ public:
 		return_count = std::min(return_count + 1, return_depth);
 	}
 	/*
-	 * A RET to the address that the matching CALL left is one TNT bit (SDM, "RET Compression"). All is forgotten at every
-	 * RET that is not compressed, so decoders that pop at every RET and decoders that pop at compressed ones only see the
-	 * same stack.
+	 * A RET to the return address of the matching CALL is one TNT bit (SDM, "RET Compression"). A RET that is not compressed
+	 * empties the stack, so that decoders that pop at every RET and decoders that pop at compressed ones only have the same
+	 * stack.
 	 */
 	void ret(std::uint64_t target)
 	{
@@ -80,13 +80,13 @@ public:
 		return_count = 0;
 		tip(target);
 	}
-	/* Where the last CALL that is remembered returns to, or 0. */
+	/* The return address of the newest CALL on the stack, or 0. */
 	std::uint64_t return_address() const { return return_count ? returns[(return_top - 1) % return_depth] : 0; }
-	/* PacketEn goes up, and down with and without an address. */
+	/* PacketEn was set; it was cleared, without and with an address. */
 	void enable(std::uint64_t ip, std::uint8_t mode);
 	void disable();
 	void disable(std::uint64_t ip);
-	/* Only if it is another one than last told. */
+	/* MODE.Exec, but only if it differs from the last one. */
 	void mode(std::uint8_t mode);
 	void address_space(std::uint64_t cr3) { put(pip(cr3)); }
 	void ptwrite(std::uint64_t payload, bool wide, bool fup_follows)
@@ -94,8 +94,8 @@ public:
 		put(pt::ptwrite(payload, wide, fup_follows));
 	}
 	/*
-	 * An interrupt or exception, with its address if it is a page fault. The branch that it is tells where; IRET has a FUP of
-	 * its own, which is what the IP bit of CFE means.
+	 * An interrupt or exception, with the faulting address if it is a page fault. The packets of the branch tell its address;
+	 * IRET has a FUP of its own, which the IP bit of CFE announces.
 	 */
 	void interrupt_event(std::uint8_t vector, std::uint64_t cr2)
 	{
@@ -109,20 +109,20 @@ public:
 		put(control_flow_event(ControlFlowEvent::iret, 0, true));
 		fup(ip);
 	}
-	/* Is this what was told last? */
+	/* Is this what the last MODE.Exec told? */
 	bool is_told(std::uint8_t mode) const { return told_mode == mode; }
 	void trace_stop() { put(pt::trace_stop()); }
 	/*
-	 * The internal buffer overflows: from here on nothing gets through, until the OVF packet that ends it. Cycles count on
-	 * meanwhile. What follows is compressed against nothing that stood before.
+	 * The internal buffer overflows: packets are lost from here on, until the OVF packet that ends the overflow. CYC counts on
+	 * meanwhile. Packets after the overflow are not compressed against those before it.
 	 */
 	void begin_overflow();
 	void end_overflow();
 	bool overflowing() const { return muted; }
 
 	/*
-	 * To be called before whatever is told together. Cycles count to here, and the MTCs that are due stand in front: on hardware
-	 * time passes between packets, but no MTC comes late, behind cycles that have passed it.
+	 * To be called before each group of packets that belong together. Cycles count up to here, and MTCs that are due go in front
+	 * of the group: on hardware time passes between packets, but no MTC comes late, after a CYC that counts past it.
 	 */
 	void begin()
 	{
@@ -131,9 +131,12 @@ public:
 	}
 	void sync(const SyncState &state);
 	bool sync_due() const { return since_psb >= psb_period; }
-	/* Lets time pass: MTC packets, or the time anew after a long gap. To be called now and then where nothing else is told. */
+	/*
+	 * Writes the MTC packets that are due, or the whole time after a long gap. To be called now and then when there are no other
+	 * packets.
+	 */
 	void tick();
-	/* The processor has slept, for so many ticks of the TSC, in which no cycles passed. */
+	/* The processor wakes up after so many ticks of the TSC, in which no cycles passed. */
 	void wake(std::uint64_t slept);
 
 	/* Bytes not yet taken. */
@@ -142,9 +145,9 @@ public:
 	std::uint32_t bytes_since_psb() const { return since_psb; }
 
 private:
-	/* Enough for what is said at once after the owner's threshold: PSB+, and MTCs with their CYCs. */
+	/* Has room beyond the owner's threshold for all that one call may write: PSB+, and MTCs with their CYCs. */
 	static constexpr std::size_t capacity = 8192;
-	/* From one MTC to the next the eight bits of time that it has are not ambiguous. */
+	/* Up to so many ticks after the last MTC, the eight bits of time in the next one are not ambiguous. */
 	static constexpr std::uint64_t most_ticks = 0xff;
 
 	void put(const Packet &packet);
@@ -159,9 +162,9 @@ private:
 	void put_time_lost();
 	void flush_tnt();
 	void reset_compression();
-	/* The always running timer at a time. */
+	/* The always running timer (ART) at this time. */
 	std::uint64_t art(std::uint64_t tsc) const { return tsc * profile.tsc_denominator / profile.tsc_numerator; }
-	/* The first tick of the TSC at which that is so much. */
+	/* The first tick of the TSC at which the ART has this value. */
 	std::uint64_t tsc_of(std::uint64_t ticks) const
 	{
 		return (ticks * profile.tsc_numerator + profile.tsc_denominator - 1) / profile.tsc_denominator;
@@ -187,8 +190,8 @@ private:
 	int told_mode = -1;
 	std::uint32_t since_psb = 0;
 	bool with_pads = false;
-	unsigned place = 0;      /* bytes since TraceEn was set: words of 8 count */
-	bool word_taken = false; /* to its end */
+	unsigned place = 0;      /* bytes since TraceEn was set, for PADs up to words of 8 */
+	bool word_taken = false; /* the next packet begins another word */
 
 	static constexpr std::size_t return_depth = 64;
 	std::array<std::uint64_t, return_depth> returns{};

@@ -88,7 +88,7 @@ bool PtUnit::in_stop_range(std::uint64_t ip) const
 	return false;
 }
 
-/* While packets are enabled every level counts: it is the first block of another one that ends them. */
+/* While packets are enabled blocks of every level matter: the first one of a level that is not traced ends them. */
 bool PtUnit::watches(std::uint8_t level) const
 {
 	return packet_en || is_on(level);
@@ -102,7 +102,7 @@ void PtUnit::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t e
 	reached = 0;
 }
 
-/* WRMSR and PTWRITE are where they are, whatever the block began with. */
+/* Ranges may begin and end between the beginning of the block and a WRMSR or PTWRITE in its middle. */
 void PtUnit::reach(const BasicBlock &block, std::uint64_t pc, std::uint64_t at)
 {
 	walk(block, pc, at + 1);
@@ -124,7 +124,7 @@ void PtUnit::walk(const BasicBlock &block, std::uint64_t pc, std::uint64_t end)
 	}
 }
 
-/* An instruction that is reached from the one before it: ranges begin and end inside blocks, too. */
+/* Straight code goes on to the instruction at "ip": ranges begin and end inside blocks, too. */
 void PtUnit::step(std::uint64_t from, std::uint64_t ip, const BasicBlock &block)
 {
 	if (!triggered())
@@ -145,7 +145,7 @@ void PtUnit::step(std::uint64_t from, std::uint64_t ip, const BasicBlock &block)
 
 void PtUnit::begin_packets(const Place &here)
 {
-	/* Of the time that has passed unseen, so that a decoder does not date this before it. */
+	/* Tell the time that has passed unseen first, so that a decoder does not give this an earlier one. */
 	stream.tick();
 	if (stream.sync_due())
 		synchronize(nullptr);
@@ -166,7 +166,7 @@ void PtUnit::edge(std::uint64_t from, std::uint64_t to)
 		processor.filter_edge(from, to);
 }
 
-/* Without branches PacketEn goes up and down untold: SDM, "BranchEn", and table "COFI Type for Branch Instructions". */
+/* Without BranchEn no packet tells that PacketEn changes: SDM, "BranchEn", and table "COFI Type for Branch Instructions". */
 void PtUnit::leave_filter(std::uint64_t ip)
 {
 	if (registers.is_set(ctl::branch_en))
@@ -175,7 +175,10 @@ void PtUnit::leave_filter(std::uint64_t ip)
 	told_exit = ip;
 }
 
-/* SDM, "Internal Buffer Overflow": one that resolves while PacketEn is clear is OVF alone, and TIP.PGE comes in its own time. */
+/*
+ * SDM, "Internal Buffer Overflow": if an overflow resolves while PacketEn is clear, there is OVF alone, and TIP.PGE comes when
+ * packets are enabled next.
+ */
 void PtUnit::end_packets()
 {
 	packet_en = false;
@@ -185,7 +188,7 @@ void PtUnit::end_packets()
 	ended_outside = true;
 }
 
-/* With event trace the interrupt flag is part of it. */
+/* With event trace MODE.Exec has the interrupt flag. */
 std::uint8_t PtUnit::exec_mode(const Place &at)
 {
 	const bool enabled = registers.is_set(ctl::event_en) && processor.interrupts_enabled();
@@ -238,7 +241,7 @@ void PtUnit::transfer(const Transfer &transfer)
 	} else if (in_stop_range(transfer.to.pc)) {
 		stop_tracing(transfer.to.pc);
 	} else if (!in_filter) {
-		/* The target says it all: no TNT or TIP for a branch out of the filter. */
+		/* TIP.PGD with the target is enough: no TNT or TIP for a branch out of the filter. */
 		leave_filter(transfer.to.pc);
 	} else {
 		branch_packet(transfer);
@@ -276,7 +279,7 @@ void PtUnit::branch_packet(const Transfer &transfer)
 	}
 }
 
-/* SDM, "Event Trace": in front of what else the event is told by. */
+/* SDM, "Event Trace": EVD and CFE go in front of the other packets of the event. */
 void PtUnit::event_packets(std::uint64_t handler)
 {
 	if (registers.is_set(ctl::event_en))
@@ -349,7 +352,7 @@ void PtUnit::arrive(const Place &here)
 			overflow_inside(here);
 		if (stream.sync_due())
 			synchronize(&here);
-		/* STI, CLI or POPF; SDM, "MODE.Exec": a FUP says from where on. */
+		/* STI, CLI or POPF has changed the interrupt flag; SDM, "MODE.Exec": a FUP tells where. */
 		if (registers.is_set(ctl::event_en | ctl::branch_en) && !stream.is_told(exec_mode(here))) {
 			stream.mode(exec_mode(here));
 			stream.fup(here.pc);
@@ -383,7 +386,10 @@ void PtUnit::wake(std::uint64_t slept)
 
 // --- overflows of the internal buffer --------------------------------------------------------
 
-/* By turns they are between branches, and of the packets that would have said where the program left. */
+/*
+ * Overflows by the rule alternate: one begins between branches, the next loses the packets that would tell where the program
+ * left the traced code.
+ */
 void PtUnit::plan_overflow()
 {
 	const std::uint64_t bytes = bytes_made();
@@ -404,11 +410,13 @@ void PtUnit::begin_overflow()
 	counts.overflows++;
 }
 
-/* SDM, "Internal Buffer Overflow": what is lost ends with OVF, and a FUP says where we are. */
+/* SDM, "Internal Buffer Overflow": the loss ends with OVF, and a FUP tells where the program is. */
 void PtUnit::overflow_inside(const Place &here)
 {
 	if (!stream.overflowing()) {
-		/* Who hardly ever leaves what is traced is not waited for. */
+		/*
+		 * An overflow that should begin where the program leaves the traced code begins here if it does not leave soon.
+		 */
 		if (!next_at_exit || bytes_made() >= next_overflow + overflow_period)
 			begin_overflow();
 		return;
@@ -416,7 +424,10 @@ void PtUnit::overflow_inside(const Place &here)
 	if (overflow_left)
 		overflow_left--;
 	const bool branches = registers.is_set(ctl::branch_en);
-	/* No MODE.Exec has a place between OVF and FUP: where one got lost it lasts until it is not missed, or packets end. */
+	/*
+	 * There is no place for MODE.Exec between OVF and FUP. If one got lost, the overflow lasts until the mode is again the
+	 * last one told, or packets end.
+	 */
 	if (overflow_left || (branches && !stream.is_told(exec_mode(here))))
 		return;
 	stream.end_overflow();
@@ -477,7 +488,7 @@ std::uint64_t PtUnit::read(std::uint32_t msr)
 		value = registers.read(msr);
 	}
 	if (msr == msr::status && triggered()) {
-		/* RDMSR is the kernel's: the other enables are told for where it runs. */
+		/* RDMSR runs in the kernel: the bits are those that hold there. */
 		value |= status::trigger_en | (context(0) ? status::context_en : 0) |
 			 (packet_en ? status::filter_en : 0);
 	}
@@ -514,7 +525,7 @@ void PtUnit::trace_on()
 	if (output_closed)
 		stream.taken();
 	cr3 = processor.cr3();
-	/* SDM, "PSB": the first comes with TraceEn, whoever runs then. */
+	/* SDM, "PSB": the first one comes with TraceEn, whatever runs then. */
 	if (registers.byte_count == 0 && triggered())
 		synchronize(nullptr);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PtUnit: Intel PT of one logical processor. Decides what is traced (TriggerEn, ContextEn, FilterEn: SDM volume 3, "Trace
- * Filtering") and says it to the PacketStream; carries out what its registers are told. Listens to the flow of its vCPU.
+ * PtUnit: Intel PT of one logical processor. Decides what is traced (TriggerEn, ContextEn, FilterEn: SDM volume 3, "Trace Filtering") and
+ * passes it to the PacketStream; carries out writes of its registers. Listens to the flow of its vCPU.
  */
 #ifndef HWSIM_X86_PT_UNIT_H
 #define HWSIM_X86_PT_UNIT_H
@@ -31,10 +31,10 @@ public:
 	virtual std::uint64_t cr3() = 0;
 	/* A ToPA region with INT was filled: GLOBAL_STATUS and the PMI. */
 	virtual void topa_interrupt() = 0;
-	/* Asked for event trace only. */
+	/* This and the next three are called for event trace only. */
 	virtual bool interrupts_enabled() { return false; }
 	virtual std::uint64_t cr2() { return 0; }
-	/* Of the interrupt or exception whose handler begins here; nothing if no gate leads there. */
+	/* The vector of the interrupt or exception whose handler begins here; empty if no gate leads there. */
 	virtual std::optional<std::uint8_t> vector_of(std::uint64_t) { return {}; }
 	/* Is the instruction here an IRET? */
 	virtual bool is_iret(std::uint64_t) { return false; }
@@ -47,7 +47,7 @@ public:
 	virtual void filter_edge(std::uint64_t from, std::uint64_t to) = 0;
 	/* Trace of what has just happened did not get to memory. */
 	virtual void lost() {}
-	/* What comes now does again, while packets are enabled. */
+	/* After lost(): trace of what happens from here on gets to memory again, while packets are enabled. */
 	virtual void resumed() {}
 	/* Error or Stopped was set: nothing is traced from here on. */
 	virtual void stopped() {}
@@ -68,26 +68,26 @@ public:
 		std::uint64_t errors = 0;
 		std::uint64_t starts = 0; /* TraceEn set */
 		std::uint64_t overflows = 0;
-		std::uint64_t unseen = 0; /* times that packets were enabled for blocks nobody told us of */
+		std::uint64_t unseen = 0; /* times that blocks ran unseen while packets were enabled */
 	};
 
-	/* "seed" is of what is late, now more and now less. */
+	/* "seed": for the random amounts of trace between flushes, and between overflows. */
 	PtUnit(const Profile &profile, Clock &clock, GuestMemory &memory, Processor &around, const Faults &faults,
 		const Rules &rules, unsigned seed = 1);
 
-	/* SDM, "Processor state following reset": all zero. What has not got to memory by then never does. */
+	/* SDM, "Processor state following reset": all zero. Trace that is not in memory by then is lost. */
 	void reset();
-	/* Its registers are lost, and what had not got to memory with them. */
+	/* The registers are lost, and the trace that is not in memory yet. */
 	void lose(const Loss &loss);
-	/* From now on; in_use matters when the machine begins only. */
+	/* From now on; in_use takes effect at reset() only. */
 	void set_faults(const Faults &now);
-	/* Likewise; what has been cached stays so until TraceEn is set anew. */
+	/* Likewise; ToPA entries that have been cached stay so until TraceEn is set anew. */
 	void set_rules(const Rules &now);
 
 	bool read_faults(std::uint32_t msr) const { return registers.read_faults(msr); }
 	bool write_faults(std::uint32_t msr, std::uint64_t value) const { return registers.write_faults(msr, value); }
 	std::uint64_t read(std::uint32_t msr);
-	/* By a WRMSR at this address, which is in the trace where it ends that. */
+	/* WRMSR at the address "at", which the trace tells if the write ends it. */
 	void write(std::uint32_t msr, std::uint64_t value, std::uint64_t at);
 
 	bool is_switched_on() const { return registers.is_set(ctl::trace_en); }
@@ -99,7 +99,7 @@ public:
 	{
 		return msr == msr::ctl && !(value & ctl::trace_en);
 	}
-	/* Are the blocks of this privilege level of any interest now? */
+	/* Does the unit have to see blocks of this privilege level now? */
 	bool watches(std::uint8_t level) const;
 	/* Is this level to be traced by the control register? */
 	bool is_on(std::uint8_t level) const
@@ -108,9 +108,9 @@ public:
 	}
 	/* PacketEn: is the instruction that runs now part of the trace? */
 	bool enabled() const { return packet_en; }
-	/* And is it told by branches? */
+	/* Are branches in the trace now (PacketEn and BranchEn)? */
 	bool tells_branches() const { return packet_en && registers.is_set(ctl::branch_en); }
-	/* Where the program went when it left what is traced, if the trace says it; or 0. */
+	/* Where the program went when it left the traced code, if the trace tells that; or 0. */
 	std::uint64_t left_for() const { return told_exit; }
 
 	void straight(const BasicBlock &block, std::uint64_t pc, std::uint64_t end) override;
@@ -123,8 +123,8 @@ public:
 	/* The processor has slept in HLT, for so many ticks of the TSC, and an interrupt wakes it. */
 	void wake(std::uint64_t slept);
 	/*
-	 * While nothing but branches matters within a level (no ranges, no CR3 filter, no event trace) and packets are enabled a
-	 * branch within it may be told so, and arrivals by the dozen.
+	 * True while packets are enabled and nothing but branches matters within a level (no ranges, no CR3 filter, no event trace). Then a
+	 * branch within the level may be told by plain_transfer(), and arrivals by arrive_by_the_dozen().
 	 */
 	bool is_plain() const { return plain && packet_en; }
 	void plain_transfer(const Transfer &transfer)
@@ -161,7 +161,7 @@ private:
 	static constexpr std::size_t flush_at = 1024, flush_late_at_most = 2048;
 	/* With one region in a table the interrupt comes a little before the region is full. */
 	static constexpr std::size_t flush_at_single = 64;
-	/* The most that slow-flush may let gather: what is said at once has to find room behind it. */
+	/* The most bytes that slow-flush may let gather: the rest of the queue has to hold all that one call may add. */
 	static constexpr std::size_t flush_at_most = 3072;
 	/* Reading the clock costs as much as a block. */
 	static constexpr unsigned arrivals_per_tick = 32;
@@ -200,7 +200,7 @@ private:
 	Rules rules;
 	std::minstd_rand random;
 	PtRegisters registers;
-	/* What RDMSR has of them while TraceEn is set. */
+	/* What RDMSR returns while TraceEn is set: rule "stale-registers". */
 	struct {
 		OutputRegisters output;
 		std::uint64_t status = 0;
@@ -213,24 +213,27 @@ private:
 	bool output_closed = false; /* after STOP or an error, until TraceEn is set anew */
 	bool ranges = false;        /* any ADDRn_CFG in use */
 	bool plain = false;         /* see is_plain() */
-	bool filters = false;       /* any that FilterEn depends on */
+	bool filters = false;       /* any ADDRn_CFG that FilterEn depends on */
 	std::uint64_t cr3 = 0;
 	std::uint64_t told_exit = 0;
-	std::uint64_t behind = 0;  /* where ranges matter: the instruction that straight code has ended with, or 0 */
-	std::uint64_t reached = 0; /* of the present block all up to this instruction has been told, or 0 */
+	std::uint64_t behind = 0;  /* if ranges are in use: the last instruction of the straight code before, or 0 */
+	std::uint64_t reached = 0; /* the current block has been told up to this instruction; or 0 */
 	unsigned arrivals = 0;
 	std::size_t threshold = 0; /* bytes that may gather */
 
-	/* An overflow on demand lasts for so many arrivals, others for no more. */
+	/* An overflow on demand lasts for so many arrivals, others for at most so many. */
 	static constexpr unsigned overflow_arrivals = 20;
-	/* Bytes from one to the next, where they are not on demand, and as many more at most: what is between can be told from what is lost. */
+	/*
+	 * Overflows by the rule are so many bytes apart, and up to twice as many, so that the trace in between can be told from what is
+	 * lost.
+	 */
 	static constexpr std::uint64_t overflow_period = 8192;
 	static constexpr std::uint64_t never = UINT64_MAX;
 	Faults faults;
 	std::uint64_t next_overflow = never; /* bytes of trace */
 	std::uint64_t next_error = 0;        /* likewise; 0 is never */
-	bool ended_outside = false;          /* of what is traced: where the trace goes on is still to be said */
-	bool next_at_exit = false;           /* it begins where packets end, and then it ends there, too */
+	bool ended_outside = false;          /* an overflow ended outside of the traced code: resumed() is still due */
+	bool next_at_exit = false;           /* the next overflow begins and ends where packets end */
 	unsigned overflow_left = 0;
 	Counts counts;
 };

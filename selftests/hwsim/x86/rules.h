@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rules: where the SDM leaves processors free, this machine does what hurts a driver most, because some processor will. A rule that is
- * relaxed is one that such a bug hides behind; docs/virtual-hardware.md has them with their sections.
+ * Rules: where the SDM leaves a choice, this machine does what hurts a driver most, because some processor will. While a rule is
+ * relaxed the driver bugs that it shows stay hidden; docs/virtual-hardware.md has the rules with their sections.
  */
 #ifndef HWSIM_X86_RULES_H
 #define HWSIM_X86_RULES_H
@@ -16,23 +16,23 @@ namespace hwsim::x86
 struct Rules {
 	/* ToPA entries are what they were when TraceEn was set. */
 	bool cached_tables = true;
-	/* While TraceEn is set the output registers and STATUS say what they said then. */
+	/* While TraceEn is set the output registers and STATUS read as they were when it was set. */
 	bool stale_registers = true;
-	/* Behind the last region output stays at the END entry until there is another byte. */
+	/* After the last region output stays at the END entry until there is another byte. */
 	bool late_end = true;
 	/* Tables that do not begin a page are operational errors. */
 	bool aligned_tables = true;
-	/* Trace gathers in the unit; else what a program did is in memory when the kernel runs. */
+	/* Trace gathers in the unit; if relaxed, trace of a program is in memory when the kernel runs. */
 	bool late_flush = true;
-	/* No record of branches reaches the absolute maximum: it is a multiple of their size, and 1 more. */
+	/* BTS records end before the absolute maximum, which should be a multiple of their size plus 1. */
 	bool early_maximum = true;
 	/* Performance interrupts skid by some instructions. */
 	bool late_interrupts = true;
 	/* PADs stand between packets, as silicon has them. */
 	bool padding = true;
 	/*
-	 * The internal buffer overflows now and then. The only one that is not in force unless asked for: no driver can see it, and
-	 * whoever compares a whole trace would have to excuse gaps.
+	 * The internal buffer overflows now and then. The only rule that is off by default: no driver can see it, and a comparison of
+	 * whole traces would have to excuse gaps.
 	 */
 	bool internal_overflow = false;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * StackFrame: what delivery of an interrupt or exception has pushed, looked at when the handler is about to run: SDM volume 3, "64-Bit Mode
- * Stack Frame": where to return to, its CS and RFLAGS, with an error code on top or without. Which of the two it is is seen by the address,
- * which whoever asks has to know.
+ * StackFrame: the stack frame that delivery of an interrupt or exception has pushed, read when the handler is about to run: SDM volume 3,
+ * "64-Bit Mode Stack Frame": return address, CS and RFLAGS, with an error code on top or without. The caller has to know the return
+ * address: its place shows whether there is an error code.
  */
 #ifndef HWSIM_X86_STACK_FRAME_H
 #define HWSIM_X86_STACK_FRAME_H
@@ -22,15 +22,15 @@ public:
 	/* All zero if it is not there. */
 	StackFrame(GuestMemory &memory, std::uint64_t rsp) : top(rsp) { memory.load_linear(rsp, words); }
 
-	/* CS of the code that it returns to, if that is this address. */
+	/* CS of the interrupted code, if the handler returns to this address. */
 	std::optional<std::uint64_t> code_segment(std::uint64_t address) const
 	{
 		const auto rip = find(address);
 		return rip ? std::optional(words[*rip + 1]) : std::nullopt;
 	}
 	/*
-	 * SDM volume 3, "Instruction-Breakpoint Exception Condition": what is pushed for a fault has RF set, so that the instruction is
-	 * not met as a breakpoint again; for a trap it has not.
+	 * SDM volume 3, "Instruction-Breakpoint Exception Condition": RFLAGS pushed for a fault have RF set, so that the instruction does
+	 * not hit a breakpoint again; those pushed for a trap do not.
 	 */
 	bool has_resume_flag(std::uint64_t address) const
 	{
@@ -38,7 +38,7 @@ public:
 		const auto rip = find(address);
 		return rip && (words[*rip + 2] & rflags_rf);
 	}
-	/* Has the handler return to "to" instead of to "from". False if it does not return to that. */
+	/* Makes the handler return to "to" instead of "from". False if "from" is not its return address. */
 	bool redirect(GuestMemory &memory, std::uint64_t from, std::uint64_t to) const
 	{
 		const auto rip = find(from);
@@ -48,7 +48,7 @@ public:
 	}
 
 private:
-	/* Which of the words is this address. */
+	/* Which of the words has this address. */
 	std::optional<unsigned> find(std::uint64_t address) const
 	{
 		for (const unsigned rip : {0u, 1u})

@@ -11,22 +11,22 @@ namespace
 /* IA32_FEATURE_CONTROL */
 constexpr std::uint64_t locked = 1 << 0, outside_smx = 1 << 2;
 
-/* A VMXON region begins with it; it has 4 KiB. */
+/* A VMXON region begins with the revision identifier and has 4 KiB. */
 constexpr std::uint32_t revision = 1;
 constexpr std::uint64_t region_size = 4096;
 
 constexpr std::uint64_t write_back = 6;
 constexpr std::uint64_t pt_in_vmx = 1 << 14;
 
-/* Bits that may be 1 above, those that must be below. */
+/* Bits that may be 1 in the upper half, those that must be 1 in the lower. */
 constexpr std::uint64_t controls(std::uint32_t allowed, std::uint32_t required)
 {
 	return std::uint64_t{allowed} << 32 | required;
 }
 
 /*
- * IA32_VMX_BASIC and what follows it. Of the controls those of the first processors that had VT-x, and no secondary ones, so that there are
- * no registers behind IA32_VMX_VMCS_ENUM.
+ * IA32_VMX_BASIC and the registers after it. The controls are those of the first processors with VT-x, without secondary ones, so that
+ * IA32_VMX_VMCS_ENUM is the last register.
  */
 constexpr std::array<std::uint64_t, 11> capabilities = {
 	write_back << 50 | region_size << 32 | revision, /* BASIC */
@@ -36,9 +36,9 @@ constexpr std::array<std::uint64_t, 11> capabilities = {
 	controls(0x0000'ffff, 0x0000'11ff),              /* entry */
 	4 << 16 | 1 << 6 | 1 << 5, /* MISC: CR3 targets, HLT, EFER.LMA is saved; PT is by profile */
 	0x8000'0021,               /* CR0: PG, NE and PE must be set */
-	0xffff'ffff,               /* all may */
+	0xffff'ffff,               /* CR0: all may be set */
 	Vmx::cr4_vmxe,             /* CR4 */
-	0x0037'67ff,               /* those may */
+	0x0037'67ff,               /* CR4: these may be set */
 	0x2a,                      /* the highest index of a VMCS field */
 };
 constexpr std::uint32_t misc = Vmx::first_capability + 5;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Executes programs of root's in ring 0, for the fuzzer of the virtual trace hardware: with
- * interrupts off and handlers of exceptions that are the program's own, so that no code of the
- * kernel runs in between.  By single steps, or traced by Intel PT, whose registers are afterwards
- * what they were.  A program lies in the memory of the process that asks.
+ * Executes programs of root in ring 0, for the fuzzer of the virtual trace hardware: with
+ * interrupts off and with the program's own handlers of exceptions, so that no code of the kernel
+ * runs in between. Programs run by single steps, or traced by Intel PT, whose registers are
+ * restored afterwards. A program is in the memory of the calling process.
  *
- * It is for guests that are there for nothing else: whoever may open the device owns the machine.
+ * Only for guests that exist for nothing else: whoever may open the device owns the machine.
  */
 #include <linux/capability.h>
 #include <linux/fs.h>
@@ -31,7 +31,7 @@
 
 #include "ring0.h"
 
-/* Before 6.16 they have another name. */
+/* Kernels before 6.16 have other names for these. */
 #ifndef rdmsrq
 #define rdmsrq rdmsrl
 #define rdmsrq_safe rdmsrl_safe
@@ -57,11 +57,11 @@ struct idt_register {
 } __packed;
 
 static DEFINE_MUTEX(one_at_a_time);
-static unsigned long trace;	/* pages that output goes to, and the table that says so */
+static unsigned long trace;	/* pages for output, and their ToPA table */
 static u64 *table;
 static struct gate *gates;	/* a page */
 
-/* What is stepped, on which processor; -1: nothing is. */
+/* What is single-stepped, on which processor; -1: nothing is. */
 static struct {
 	int cpu;
 	struct ring0_step *steps;
@@ -99,7 +99,7 @@ static bool is_refused(u64 ip)
 	return false;
 }
 
-/* Bytes of PTWRITE; 0: it is none. */
+/* Size of a PTWRITE; 0 if it is none. */
 static unsigned int ptwrite_size(const u8 *code)
 {
 	unsigned int prefixes = 1 + ((code[1] & 0xf0) == 0x40);
@@ -112,9 +112,9 @@ static unsigned int ptwrite_size(const u8 *code)
 }
 
 /*
- * An instruction that no step is to execute: WRMSR of a register of Intel PT, for nothing is to be
- * traced yet, and PTWRITE, which not every machine has.  Bytes of it, 0: it is none.  What has to
- * be refused is, by the number of a register that is none.
+ * Size of an instruction that is not executed when stepped, or 0. That is WRMSR of a register of
+ * Intel PT, because nothing is to be traced yet, and PTWRITE, which not every machine has. A WRMSR
+ * that has to be refused is executed, with the number of an MSR that does not exist.
  */
 static unsigned int passed_over(struct pt_regs *regs, const struct ring0_step *step)
 {
@@ -167,7 +167,7 @@ static struct notifier_block notifier = { .notifier_call = notice, .priority = I
 
 static unsigned long kernel_stack;
 
-/* The first step, if it is by steps, is the one at "entry". */
+/* With TF in "flags" the first step is the instruction at "entry". */
 static noinline void ring0_jump(unsigned long entry, unsigned long flags)
 {
 	asm volatile("push %%rbp\n\t"
@@ -208,7 +208,7 @@ static void make_gates(const u64 *handlers, const struct idt_register *kernels)
 			};
 }
 
-/* Programs lie where programs lie, which the kernel neither executes nor touches unasked. */
+/* Without SMEP and SMAP, because a program is in user memory. */
 static void execute(const struct ring0_run *run, const u64 *handlers)
 {
 	struct idt_register kernels, ours = { PAGE_SIZE - 1, (unsigned long)gates };
@@ -238,7 +238,7 @@ static void execute_stepped(struct ring0_run *run, const u64 *handlers)
 
 /* --- traced -------------------------------------------------------------------------------- */
 
-/* Which registers this processor has, but for the one that switches tracing on; their values. */
+/* The registers that this processor has, except IA32_RTIT_CTL, and their values. */
 static unsigned int read_registers(u32 *msr, u64 *value)
 {
 	unsigned int n = 0;
@@ -254,7 +254,7 @@ static void prepare_output(bool single_range)
 {
 	const u64 topa_end = BIT(0);
 
-	/* One region, and the way back to it: what the processors with the smallest tables want. */
+	/* One region, and END back to it, for processors that allow one region in a table. */
 	table[0] = virt_to_phys((void *)trace) | TRACE_ORDER << 6;
 	table[1] = virt_to_phys(table) | topa_end;
 	wrmsrq(MSR_IA32_RTIT_STATUS, 0);
@@ -291,7 +291,7 @@ static void execute_traced(struct ring0_run *run, const u64 *handlers)
 
 static bool is_possible(const struct ring0_run *run)
 {
-	/* With PTI programs cannot be executed by the kernel's page tables, whatever CR4 says. */
+	/* With PTI the kernel's page tables map user memory as not executable. */
 	return !boot_cpu_has(X86_FEATURE_PTI) && run->nr_steps <= MOST_STEPS &&
 	       run->nr_code <= MOST_CODE && run->nr_refused <= MOST_REFUSED;
 }

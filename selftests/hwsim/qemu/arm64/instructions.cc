@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The instructions that Arm64Vcpu carries out in QEMU's place. What does not return has gone on behind them. */
+/* The instructions that Arm64Vcpu carries out in QEMU's place. Functions that do not return have continued behind them. */
 #include "vcpu.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace
 /* ID_AA64DFR0_EL1: a trace unit with system registers, TRFCR_EL1, a trace buffer. */
 constexpr std::uint64_t trace_ver = std::uint64_t{1} << 4, trace_filt = std::uint64_t{1} << 40,
 			trace_buffer = std::uint64_t{1} << 44;
-/* CPACR_EL1.TTA: the trace unit's registers are not to be touched. */
+/* CPACR_EL1.TTA: accesses to the trace unit's registers are trapped. */
 constexpr std::uint64_t trap_trace = std::uint64_t{1} << 28;
 
 } // namespace
@@ -28,7 +28,7 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 	case Kind::write:
 		return system_access(site);
 	case Kind::trace_synchronization:
-		/* QEMU takes it for a hint, and does nothing. */
+		/* To QEMU this is a hint, for which it does nothing. */
 		return unit.synchronize_buffer();
 	case Kind::command:
 		return command(site);
@@ -37,7 +37,7 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 	}
 }
 
-/* Apart from command(), which never returns: nobody would destroy the text. */
+/* A function of its own, because command() never returns, and would not destroy the text. */
 bool Arm64Vcpu::carry_out()
 {
 	std::string text(std::min<std::uint64_t>(registers[Reg::x1], arm64::Control::longest), 0);
@@ -56,8 +56,8 @@ void Arm64Vcpu::command(const Site &site)
 }
 
 /*
- * What is not to be touched, not there, or not by programs, is left to QEMU, for which it is no instruction (or one that the kernel
- * emulates: ID_AA64DFR0_EL1 by a program).
+ * Accesses that are trapped, accesses to registers that do not exist, and those of programs are left to QEMU, to which they are
+ * undefined instructions (one is emulated by the kernel: a program's read of ID_AA64DFR0_EL1).
  */
 void Arm64Vcpu::system_access(const Site &site)
 {
@@ -90,7 +90,7 @@ void Arm64Vcpu::system_access(const Site &site)
 			return;
 		}
 		follow_write(was, site.block->level);
-		/* It is QEMU's, too. */
+		/* QEMU has this register, too. */
 		if (access.reg == arm64::sysreg::oslar_el1)
 			return;
 	}
@@ -98,7 +98,7 @@ void Arm64Vcpu::system_access(const Site &site)
 	skip(site);
 }
 
-/* Of the registers that an instruction may be about, those that its topology gives this processor. */
+/* Does the topology give this processor the register? */
 bool Arm64Vcpu::has(std::uint16_t reg) const
 {
 	using namespace arm64;
@@ -184,7 +184,7 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	window.store(physical, stored, bytes, memory);
 }
 
-/* What it switches on is traced from the first block on that is translated for it. */
+/* If the store switches the unit on, trace begins with the first block that is translated for it. */
 void Arm64Vcpu::store_to_page(std::uint64_t physical, std::uint64_t value, unsigned bytes)
 {
 	const Before was = look();

@@ -25,7 +25,7 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	static Instruction classify(std::span<const std::uint8_t> bytes)
 	{
 		std::uint32_t word = 0;
-		if (bytes.size() != arm64::instruction_size) /* of T32 */
+		if (bytes.size() != arm64::instruction_size) /* T32 */
 			return {};
 		std::memcpy(&word, bytes.data(), sizeof word);
 		return {arm64::classify(word), arm64::system_access(word)};
@@ -37,7 +37,7 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	}
 	static bool is_amended(const Instruction &) { return false; }
 	static std::uint64_t address_mask(const Place &) { return ~std::uint64_t{0}; }
-	/* Registers in memory: whoever of the kernel may store there is watched. */
+	/* Registers in memory: watch all accesses of kernel code that may be a driver's. */
 	static void look_at(qemu_plugin_tb *tb)
 	{
 		auto &vcpu = static_cast<Arm64Vcpu &>(*this_vcpu);
@@ -100,14 +100,14 @@ void Arm64Machine::begin(unsigned cpus)
 }
 
 /*
- * Modules have the first two gigabytes of what the kernel maps, in front of the kernel, if that is where it was linked: which depends on the bits
- * of an address (arch/arm64/include/asm/memory.h, MODULES_VADDR). What is built in, and a kernel that is randomized, takes everywhere=on, which
- * costs.
+ * Modules are in the two gigabytes from MODULES_VADDR on, in front of the kernel, if the kernel runs where it was linked. That address depends
+ * on the number of address bits (arch/arm64/include/asm/memory.h). Built-in drivers and randomized kernels need everywhere=on, which costs
+ * time.
  */
 bool Arm64Machine::may_be_driver(std::uint64_t address) const
 {
 	constexpr std::uint64_t kernel_half = std::uint64_t{1} << 63, modules = std::uint64_t{1} << 31;
-	constexpr unsigned address_bits[] = {48, 47, 42, 39}; /* of pages of 4 or 64, 16, 64, 4 KiB */
+	constexpr unsigned address_bits[] = {48, 47, 42, 39}; /* with pages of 4 or 64, 16, 64, 4 KiB */
 	if (window->empty() || !(address & kernel_half))
 		return false;
 	return everywhere || std::ranges::any_of(address_bits, [address](unsigned bits) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Arm64Machine: what arm64 vCPUs share: the topology of their trace hardware, what of it is not of one processor, and the commands that they take. */
+/*
+ * Arm64Machine: what arm64 vCPUs share: the topology of their trace hardware, the components that belong to no single processor, and the
+ * commands.
+ */
 #ifndef HWSIM_QEMU_ARM64_MACHINE_H
 #define HWSIM_QEMU_ARM64_MACHINE_H
 
@@ -28,9 +31,9 @@ public:
 	/* From begin() on. */
 	arm64::Coresight &coresight() { return *shared; }
 	RegisterWindow &registers() { return *window; }
-	/* May code at this address of the kernel be a driver's, which stores to registers in memory? */
+	/* May code at this address belong to a driver in the kernel, which accesses registers in memory? */
 	bool may_be_driver(std::uint64_t address) const;
-	/* A command about faults of what is shared. */
+	/* A command has changed the faults of shared components. */
 	void take_over(const arm64::Faults &faults);
 
 private:
@@ -38,7 +41,7 @@ private:
 	std::string profile; /* a file */
 	std::uint64_t registers_at = 0;
 	bool everywhere = false;
-	CpuMemory memory; /* of what is shared, under its lock */
+	CpuMemory memory; /* for shared components, under the lock of Coresight */
 	std::optional<arm64::Coresight> shared;
 	std::optional<RegisterWindow> window;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * RegisterWindow: CoreSight registers in memory. The plugin interface has no devices, so they are RAM that the kernel was told not to use: a
- * read finds there what the component shows, and a store is noticed behind it, by callbacks on the instructions of the kernel that may make one,
- * which put right what the component makes of it.
+ * RegisterWindow: CoreSight registers in memory. The plugin interface has no devices, so they are RAM that the kernel was told not to use. A
+ * read finds there what the component shows. A store is noticed after it has happened, by callbacks on those instructions of the kernel that
+ * may access registers: they pass it to the component, and correct what a read shows.
  *
- * Components that processors share are written under the lock of Coresight, a trace unit's page by its processor.
+ * Stores to components that processors share are carried out under the lock of Coresight, those to a trace unit's page by its own processor.
  */
 #ifndef HWSIM_QEMU_ARM64_REGISTER_WINDOW_H
 #define HWSIM_QEMU_ARM64_REGISTER_WINDOW_H
@@ -34,22 +34,24 @@ public:
 	{
 		return static_cast<unsigned>((physical - base) / arm64::Component::page);
 	}
-	/* The image of a component into the guest's memory, as far as it has changed. */
+	/* Copies what has changed in the image of a component to the guest's memory. */
 	void update(unsigned page, arm64::Component &component, GuestMemory &memory) const;
-	/* All that is shared; once, before the guest can read it. */
+	/* Does this for all shared components; once, before the guest can read them. */
 	void show_all(GuestMemory &memory);
 
-	/* A store of so many bytes, or a load, of a register that is shared. */
+	/* A store of so many bytes to a register of a shared component, or a load of one. */
 	void store(std::uint64_t physical, std::uint64_t value, unsigned bytes, GuestMemory &memory);
 	void load(std::uint64_t physical, GuestMemory &memory);
-	/* Does it want what the storing processor's trace unit still has? */
+	/* Does this store flush trace that the storing processor's trace unit still holds? */
 	bool flushes(std::uint64_t physical, std::uint64_t value);
 
-	/* Stores where no register is, or none that can be written. */
+	/* Stores where there is no register, or one that can only be read. */
 	void count_refused() { refused++; }
 	std::uint64_t refused_stores() const { return refused; }
 
-	/* store(offset, value): a store word by word. False if it is not of words. */
+	/*
+	 * Splits a store into words, and calls store(offset, value) for each. False if it is not of aligned words, or if store() refuses one.
+	 */
 	template <class Store>
 	static bool by_words(std::uint64_t physical, std::uint64_t value, unsigned bytes, Store &&store)
 	{

@@ -32,7 +32,7 @@ public:
 
 	std::uint64_t operator[](Reg reg) const { return read(static_cast<std::size_t>(reg)); }
 	void set(Reg reg, std::uint64_t value) { write(static_cast<std::size_t>(reg), value); }
-	/* Of an operand, where 31 is the zero register. */
+	/* The value of an operand, where 31 is the zero register. */
 	std::uint64_t operand(unsigned number) const { return number == zero ? 0 : read(number); }
 	void set_operand(unsigned number, std::uint64_t value)
 	{
@@ -49,7 +49,7 @@ private:
 	static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 };
 
-/* Each architecture's are another type. */
+/* Each architecture has a type of its own. */
 using Reg = Arm64Registers::Reg;
 
 } // namespace hwsim::qemu

@@ -60,7 +60,7 @@ const char *Arm64Vcpu::init()
 	return nullptr;
 }
 
-/* The first block: from here on there is memory. */
+/* The first block is being translated: from here on memory can be accessed. */
 void Arm64Vcpu::begin()
 {
 	begun = true;
@@ -69,7 +69,7 @@ void Arm64Vcpu::begin()
 		whole.registers().update(*parts.etm->page, *page, memory);
 }
 
-/* Somebody has given a command. */
+/* A command has changed the settings. */
 void Arm64Vcpu::take_over()
 {
 	const arm64::Settings before = settings, next = control.settings();
@@ -91,7 +91,10 @@ Place Arm64Vcpu::state()
 	return place_of(0, registers[Reg::cpsr]);
 }
 
-/* Before WFI lets it sleep. What is not needed any more is seen here, for an idle machine executes nothing of ours. */
+/*
+ * Called before the vCPU sleeps in WFI. Instrumentation that is not needed any more is noticed here, because an idle machine executes no
+ * instruction that the plugin carries out.
+ */
 void Arm64Vcpu::idle()
 {
 	if (has_more_than_needed())
@@ -101,9 +104,9 @@ void Arm64Vcpu::idle()
 // --- the flow ---------------------------------------------------------------------------
 
 /*
- * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. "from" is the preferred return
- * address, PSTATE and the exception registers are those of the handler. A branch does not fault, unless it finds the signature of its target
- * to be wrong.
+ * QEMU announces an exception twice: first as an exception, with no change of address; then, when it is delivered, as an interrupt. "from"
+ * is the preferred return address; PSTATE and the exception registers are already those of the handler. A branch does not fault, unless
+ * authentication of its target fails.
  */
 void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
@@ -129,7 +132,7 @@ void Arm64Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_
 	unit.straight(block, pc, end);
 }
 
-/* SVC and its like are exceptions, if firmware has not served them: QEMU's does what PSCI asks, and goes on behind the call. */
+/* SVC, HVC and SMC are exceptions, unless firmware serves them: QEMU's own carries out PSCI calls, and continues behind them. */
 void Arm64Vcpu::transfer(const Transfer &transfer)
 {
 	if (transfer.kind == Branch::software_interrupt) {
@@ -140,7 +143,10 @@ void Arm64Vcpu::transfer(const Transfer &transfer)
 	}
 }
 
-/* By the vector (Arm ARM, D1.3.2, "Exception vectors"), and of synchronous ones by ESR_EL1.EC (IHI0064, "Exception types"). */
+/*
+ * The type follows from the vector (Arm ARM, D1.3.2, "Exception vectors"); of synchronous exceptions, from ESR_EL1.EC (IHI0064, "Exception
+ * types").
+ */
 arm64::etm::Exception Arm64Vcpu::exception_type(std::uint64_t handler)
 {
 	using arm64::etm::Exception;
@@ -195,7 +201,7 @@ void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 	logs.trace_bytes(bytes);
 }
 
-/* As a level: it is pending as long as it is asserted, unless it is being served. */
+/* Level-triggered: the interrupt is pending while it is asserted and not being served. */
 void Arm64Vcpu::maintenance_interrupt(bool asserted)
 {
 	if (asserted) {
@@ -214,7 +220,7 @@ void Arm64Vcpu::maintenance_interrupt(bool asserted)
 void Arm64Vcpu::finish()
 {
 	logs.flush();
-	/* A decoder has to know it; perf has it from the driver. */
+	/* A decoder has to know the unit; perf knows it from the driver. */
 	if (logs.has_truth())
 		logs.write_line(".unit", unit.description());
 }

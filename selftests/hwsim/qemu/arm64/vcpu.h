@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arm64Vcpu: one arm64 processor with its trace unit and trace buffer: passes on to them what the flow tracker finds out (vcpu.cc), and
- * carries out the instructions that are about them in QEMU's place (instructions.cc).
+ * Arm64Vcpu: one arm64 processor with its trace unit and trace buffer: passes on to them what the flow tracker finds out (vcpu.cc), and carries
+ * out in QEMU's place the instructions that access them (instructions.cc).
  *
  * A kernel at EL1, and programs at EL0.
  */
@@ -43,19 +43,22 @@ public:
 	void idle() override;
 	void resume() override {}
 
-	/* Before an instruction. Those that were carried out do not return but go on behind it. "caller": the return address of the callback. */
+	/*
+	 * Called before an instruction. Does not return if it has carried the instruction out, but continues behind it. "caller": the return
+	 * address of the callback.
+	 */
 	void before(const Site &site, std::uintptr_t caller);
 	/* Its first block is being translated. */
 	void begin();
 	bool has_begun() const { return begun; }
-	/* Behind an access of the kernel to memory, which may be one to registers. */
+	/* Called after a memory access of the kernel, which may be one to registers. */
 	void access(qemu_plugin_meminfo_t info, std::uint64_t physical);
 
 	void finish() override;
 	std::string statistics() const override;
 
 private:
-	/* What a block needs that is traced */
+	/* For blocks that are traced */
 	friend TracedVcpu;
 	std::uint64_t read_pc() { return registers[Reg::pc]; }
 	arm64::TraceUnit &trace_unit() { return unit; }
@@ -75,7 +78,7 @@ private:
 	void barrier(std::uint64_t at, const Place &next) override { witness.barrier(at, next); }
 	void arrive(const Place &here) override { witness.arrive(here); }
 
-	/* What trace unit and buffer ask for */
+	/* Called by trace unit and buffer */
 	std::uint32_t context_id() override { return static_cast<std::uint32_t>(registers[Reg::contextidr_el1]); }
 	arm64::etm::Exception exception_type(std::uint64_t handler) override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
@@ -91,7 +94,7 @@ private:
 	std::optional<std::uint64_t> read_register(std::uint16_t reg);
 	bool write_register(std::uint16_t reg, std::uint64_t value);
 	void store_to_page(std::uint64_t physical, std::uint64_t value, unsigned bytes);
-	/* In front of a write by which the trace unit may go on or off, and behind it. */
+	/* Before a write that may switch the trace unit on or off: look(); after it: follow_write(). */
 	struct Before {
 		bool enabled, at_target;
 		std::uint64_t told;
@@ -107,7 +110,7 @@ private:
 
 	Arm64Machine &whole;
 	arm64::Control &control;
-	/* What the machine's control said last. */
+	/* The machine's settings, as this vCPU adopted them last. */
 	unsigned version = control.version();
 	arm64::Settings settings = control.settings();
 	Arm64Registers registers;
@@ -117,7 +120,7 @@ private:
 		std::uint64_t period_ns = 1;
 		std::uint64_t counter() override;
 	} virtual_counter;
-	/* What it has of the topology. */
+	/* This processor's nodes in the topology. */
 	struct Parts {
 		const arm64::Topology::Node *ete, *trbe, *etm;
 		bool has_system_registers() const { return ete || (etm && !etm->memory); }
@@ -128,7 +131,7 @@ private:
 	std::optional<arm64::EtmPage> page;
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
 	bool begun = false;
-	std::uint64_t interrupted_at = 0; /* where the exception returns to that is being told */
+	std::uint64_t interrupted_at = 0; /* return address of the exception that the tracker is being told of */
 
 	struct {
 		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The instructions that X86Vcpu carries out in QEMU's place, but for RDMSR and WRMSR (msr.cc). What does not return has gone on behind them. */
+/*
+ * The instructions that X86Vcpu carries out in QEMU's place, except RDMSR and WRMSR (msr.cc). Functions that do not return have continued
+ * behind them.
+ */
 #include "vcpu.h"
 
 #include <algorithm>
@@ -13,7 +16,7 @@ namespace hwsim::qemu
 namespace
 {
 
-/* An address that is none, with five levels of page tables as with four: to go on there is a general protection fault. */
+/* Not canonical with four or five levels of page tables: to continue there is a general protection fault. */
 constexpr std::uint64_t nowhere = std::uint64_t{1} << 63;
 constexpr std::uint64_t cr4_pce = 1 << 8;
 /* A bit that CR4 does not have. */
@@ -62,7 +65,7 @@ void X86Vcpu::set_edx_eax(std::uint64_t value)
 
 // --- CPUID ------------------------------------------------------------------------------------
 
-/* Leaves are QEMU's with bits added, which is done after QEMU's answer; see the translator. */
+/* QEMU answers most leaves itself, and the plugin adds bits to the answer at the next instruction; see the translator. */
 void X86Vcpu::cpuid(const Site &site)
 {
 	cpuid_leaf = static_cast<std::uint32_t>(registers[Reg::rax]);
@@ -75,7 +78,7 @@ void X86Vcpu::cpuid(const Site &site)
 	cpuid_subleaf = static_cast<std::uint32_t>(registers[Reg::rcx]);
 }
 
-/* Apart from command(), which never returns: nobody would destroy the text. */
+/* A function of its own, because command() never returns, and would not destroy the text. */
 bool X86Vcpu::carry_out()
 {
 	std::string text(std::min<std::uint64_t>(registers[Reg::rdx], x86::Control::longest), 0);
@@ -130,7 +133,7 @@ void X86Vcpu::after_cpuid()
 
 // --- faults -----------------------------------------------------------------------------------
 
-/* Lets QEMU raise the fault, by an operand that it refuses; the guest's own comes back before its handler runs. */
+/* Lets QEMU raise the fault, by giving the instruction an operand that QEMU refuses; the guest's value comes back before its handler runs. */
 void X86Vcpu::fault(Reg operand, std::uint64_t that_faults)
 {
 	counted.faults++;
@@ -139,8 +142,9 @@ void X86Vcpu::fault(Reg operand, std::uint64_t that_faults)
 }
 
 /*
- * RDPMC has no operand that QEMU refuses as it should, and VMXON is none of its instructions. So the program goes on where nothing can, and the frame of the fault that this
- * is gets the address of the instruction, which has not retired. 32-bit code has no such place, and keeps what QEMU says.
+ * There is no operand for which QEMU raises the right fault at RDPMC, and VMXON is unknown to QEMU. So the program continues at an address
+ * where it cannot, and in the frame of the resulting fault that address is replaced by that of the instruction, which has not retired. 32-bit
+ * code has no such address, so that it gets QEMU's own exception.
  */
 void X86Vcpu::refuse(const Site &site)
 {
@@ -163,7 +167,7 @@ void X86Vcpu::rdtsc(const Site &site)
 	skip(site);
 }
 
-/* In the kernel, or where it lets programs (CR4.PCE); else QEMU raises the fault. */
+/* For the kernel, and for programs if CR4.PCE is set; otherwise QEMU raises the fault. */
 void X86Vcpu::rdpmc(const Site &site)
 {
 	std::uint64_t value = 0;
@@ -204,7 +208,7 @@ bool X86Vcpu::read_operand(const Site &site, std::span<std::uint8_t> to)
 	return memory.read_linear(address, to);
 }
 
-/* QEMU does it; we look where the table is. */
+/* QEMU carries out LIDT; this notes where the table is. */
 void X86Vcpu::lidt(const Site &site)
 {
 	std::uint8_t bytes[10];
@@ -215,7 +219,7 @@ void X86Vcpu::lidt(const Site &site)
 	idt.move(base);
 }
 
-/* QEMU does not know PTWRITE: what we do not carry out is an invalid instruction. */
+/* QEMU does not know PTWRITE: where this returns it is an invalid instruction. */
 void X86Vcpu::ptwrite(const Site &site)
 {
 	if (!hardware.pt || !profile.pt.ptwrite)
@@ -234,7 +238,7 @@ void X86Vcpu::ptwrite(const Site &site)
 
 // --- VMX operation --------------------------------------------------------------------------
 
-/* QEMU refuses CR4.VMXE, but keeps it where it is set from outside. */
+/* QEMU refuses a MOV that sets CR4.VMXE, but keeps the bit if the plugin sets it. */
 void X86Vcpu::mov_to_cr4(const Site &site)
 {
 	const auto operand = static_cast<Reg>(site.instruction.operand);
@@ -249,7 +253,7 @@ void X86Vcpu::mov_to_cr4(const Site &site)
 	skip(site);
 }
 
-/* An instruction that ends so is over. */
+/* How a VMX instruction ends. An invalid opcode is left to QEMU. */
 void X86Vcpu::end(x86::Vmx::End how, const Site &site)
 {
 	using End = x86::Vmx::End;
@@ -268,7 +272,7 @@ void X86Vcpu::vmxon(const Site &site)
 		std::memcpy(&*region, bytes, sizeof bytes);
 	}
 	const auto how = vmx.enter(registers[Reg::cr4], registers.privilege(), region, memory);
-	/* SDM volume 3, "VMXON": where Intel PT may not be used in VMX operation it ends. */
+	/* SDM volume 3, "VMXON": clears TraceEn if Intel PT may not be used in VMX operation. */
 	if (how == x86::Vmx::End::done && vmx.forbids_trace() && hardware.pt)
 		write_pt(x86::pt::msr::ctl, pt.read(x86::pt::msr::ctl) & ~x86::pt::ctl::trace_en,
 			block_pc + site.offset);

@@ -15,10 +15,10 @@ struct X86Translator : Translator<X86Vcpu, X86Translator> {
 	using Instruction = x86::Instruction;
 
 	static Instruction classify(std::span<const std::uint8_t> bytes) { return x86::classify(bytes); }
-	/* QEMU does not know how long it is, as it does not know what it is. */
+	/* QEMU does not know the instruction, and so not how long it is. */
 	static bool is_longer(const Instruction &instruction) { return instruction.in_memory; }
 	static bool is_ours(const Instruction &instruction) { return instruction.special != x86::Special::none; }
-	/* CPUID does not end a block, so there is an instruction to amend the answer at. */
+	/* CPUID does not end a block, so there is a next instruction, at which its answer is amended. */
 	static bool is_amended(const Instruction &instruction) { return instruction.special == x86::Special::cpuid; }
 	static std::uint64_t address_mask(const Place &state)
 	{

@@ -24,7 +24,7 @@ public:
 	x86::Control &control() override { return commands; }
 	std::uint64_t ticks_per_ns() const override { return cores.even.tsc_ticks_per_ns; }
 
-	x86::Cores cores = x86::find_cores("skylake").value(); /* with what options have changed */
+	x86::Cores cores = x86::find_cores("skylake").value(); /* as changed by options */
 	x86::Hardware hardware;
 	/* From begin() on. */
 	std::optional<x86::MonotonicClock> clock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* RDMSR and WRMSR of X86Vcpu: which unit a register is of, what is refused, and what else changes with it. */
+/* RDMSR and WRMSR of X86Vcpu: which unit a register belongs to, what is refused, and what else changes with a write. */
 #include "vcpu.h"
 
 namespace hwsim::qemu
@@ -18,7 +18,7 @@ void X86Vcpu::fault_msr()
 	fault(Reg::rcx, msr_that_faults);
 }
 
-/* Outside of the kernel RDMSR and WRMSR fault, which QEMU does well. */
+/* Programs get a fault for RDMSR and WRMSR; QEMU raises that by itself. */
 void X86Vcpu::rdmsr(const Site &site)
 {
 	if (registers.privilege())
@@ -95,7 +95,7 @@ bool X86Vcpu::write_trace_msr(std::uint32_t msr, std::uint64_t value, const Site
 	return true;
 }
 
-/* "at" is the instruction that does it. */
+/* "at": the address of the instruction that writes. */
 void X86Vcpu::write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at)
 {
 	tracker.reach(at);
@@ -107,7 +107,10 @@ void X86Vcpu::write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at)
 	review_needs();
 }
 
-/* What has been counted up to the write is counted as it was told to be: so it does not return, but where it is refused. */
+/*
+ * What was counted before the write belongs to the old settings, so it is collected first. Returns only if the write is
+ * refused.
+ */
 bool X86Vcpu::write_counter_msr(std::uint32_t msr, std::uint64_t value, const Site &site)
 {
 	if (perfmon.write_faults(msr, value))
@@ -142,7 +145,7 @@ bool X86Vcpu::write_record_msr(std::uint32_t msr, std::uint64_t value, const Sit
 		require(tracing_needs(), site);
 	const bool was_on = lbr.is_on();
 	lbr.write(msr, value);
-	/* Kernels write all records at each switch of tasks. */
+	/* Kernels write all records at each context switch. */
 	if (lbr.is_on() != was_on)
 		debugctl_changed();
 	return true;

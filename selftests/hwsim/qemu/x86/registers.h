@@ -55,7 +55,7 @@ private:
 	static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 };
 
-/* Each architecture's are another type. */
+/* Each architecture has a type of its own. */
 using Reg = X86Registers::Reg;
 
 } // namespace hwsim::qemu

@@ -42,7 +42,7 @@ bool X86Vcpu::open_logs()
 	return logs.open(settings.log) && (!logs.has_truth() || logs.open_truth(bts_truth, ".bts"));
 }
 
-/* After a reset there is no paging, and no page tables (SDM volume 3, "Processor State After Reset"); a program may come here, too. */
+/* After a reset there is no paging, and CR3 is 0 (SDM volume 3, "Processor State After Reset"); a program may run at this address, too. */
 void X86Vcpu::at_reset_vector()
 {
 	if (registers[Reg::cr3])
@@ -51,7 +51,7 @@ void X86Vcpu::at_reset_vector()
 	take_over();
 }
 
-/* Somebody has given a command. */
+/* A command has changed the settings. */
 void X86Vcpu::take_over()
 {
 	const x86::Settings before = settings, next = control.settings();
@@ -95,7 +95,7 @@ void X86Vcpu::lose()
 	debugctl_changed();
 }
 
-/* Or what else says which branches are stored. */
+/* IA32_DEBUGCTL has changed, or another register that says which branches are stored. */
 void X86Vcpu::debugctl_changed()
 {
 	perfmon.freeze_on_request(bts.freezes_counters(), bts.freezes_records());
@@ -107,7 +107,10 @@ void X86Vcpu::debugctl_changed()
 	review_needs();
 }
 
-/* Whether programs are traced or their branches stored may have changed. Registers change in the kernel, so that no instruction of a program stands on both sides. */
+/*
+ * Tracing of programs, or storing of their branches, may have been switched. Only the kernel writes the registers, so each instruction of a
+ * program is on one side of such a change.
+ */
 void X86Vcpu::note_duty()
 {
 	const bool now_traced = pt.is_on(programs), now_stored = bts.watches(programs);
@@ -118,7 +121,7 @@ void X86Vcpu::note_duty()
 	stored.set(now_stored, counter.user().instructions);
 }
 
-/* While it traces or stores branches: beside the truth instructions of programs are counted. */
+/* What tracing, or storing branches, needs. With a truth log instructions of programs are counted, too. */
 unsigned X86Vcpu::tracing_needs() const
 {
 	return flow_instrumentation | (hardware.pmu && logs.has_truth() ? count_instrumentation : no_instrumentation);
@@ -154,14 +157,15 @@ Place X86Vcpu::state()
 }
 
 /*
- * What the handler that is about to run has interrupted. The last block cannot say it: SYSRET and IRET leave for another level, and a
- * pending interrupt comes before the first block there. Of INT3 and its like QEMU says where they are, and they push what is behind them.
+ * Level and mode of the code that the handler, which is about to run, has interrupted. The last block does not tell: SYSRET and IRET leave for
+ * another level, and a pending interrupt comes before the first block there. For INT3 and its like QEMU tells the address of the instruction,
+ * but the frame has the one behind it.
  */
 Place X86Vcpu::interrupted(const x86::StackFrame &frame, std::uint64_t from, const BasicBlock *block)
 {
 	const bool by_software =
 		block && block->kind == Branch::software_interrupt && !((block->address + block->last - from) & 0xfff);
-	/* INT n that the program may not is a fault, which pushes where it is. */
+	/* INT n that a program must not use is a fault, whose frame has the address of the instruction itself. */
 	for (const std::uint64_t behind : {by_software ? block->sizes.back() : 0, 0})
 		if (const auto cs = frame.code_segment(from + behind))
 			return place(from, *cs);
@@ -169,7 +173,7 @@ Place X86Vcpu::interrupted(const x86::StackFrame &frame, std::uint64_t from, con
 	return place(from, registers[Reg::cs]);
 }
 
-/* What was changed to raise a fault is the guest's again when the handler runs. Where it was interrupted, as it has to look. */
+/* Before the handler runs, undoes what was changed to raise a fault. Returns the address at which the guest has to see the interruption. */
 std::uint64_t X86Vcpu::put_right(std::uint64_t from)
 {
 	if (refused) {
@@ -187,7 +191,7 @@ std::uint64_t X86Vcpu::put_right(std::uint64_t from)
 
 // --- the flow ---------------------------------------------------------------------------
 
-/* HLT; or the whole machine stands still. */
+/* Called at HLT, or when the whole machine is stopped. */
 void X86Vcpu::idle()
 {
 	asleep_from = clock.tsc();
@@ -195,8 +199,8 @@ void X86Vcpu::idle()
 }
 
 /*
- * QEMU may only have something for this thread to do, and then it sleeps on. So the trace hears of it with the interrupt; there
- * registers can be read, too.
+ * QEMU may wake the thread only for work of its own, and then the vCPU sleeps on. So the trace unit is told with the interrupt that ends the
+ * sleep; there registers can be read, too.
  */
 void X86Vcpu::resume()
 {
@@ -206,8 +210,9 @@ void X86Vcpu::resume()
 }
 
 /*
- * QEMU announces exceptions twice: as such, with no change of address, and then, delivered, as interrupts. Nothing comes between. The
- * control registers are those of the handler already. QEMU 11 sets RF for interrupts, too, which it does not announce.
+ * QEMU announces an exception twice: first as an exception, with no change of address; then, when it is delivered, as an interrupt. Nothing
+ * comes between. Control registers are already those of the handler. QEMU 11 sets RF for interrupts, too, but does not announce them first; so
+ * a fault is an announced exception with RF set.
  */
 void X86Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 {
@@ -335,7 +340,10 @@ void X86Vcpu::settle()
 void X86Vcpu::performance_interrupt()
 {
 	const bool delivered = injector.ask();
-	/* SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 the switch says it, from 4 on the status. */
+	/*
+	 * SDM volume 3, "Freezing LBR and Performance Counters on PMI": up to version 3 this clears LBR of IA32_DEBUGCTL, from 4 on it sets a
+	 * bit of the status.
+	 */
 	if (profile.pmu.version < 4 && bts.freezes_records()) {
 		bts.switch_records_off();
 		lbr.switch_by_debugctl(false);
@@ -358,7 +366,7 @@ void X86Vcpu::performance_interrupt()
 	rearm();
 }
 
-/* One that was put off. */
+/* An interrupt that was put off comes now. */
 void X86Vcpu::come_late()
 {
 	looks_at_all = stores_branches;

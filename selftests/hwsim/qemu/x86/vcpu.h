@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * X86Vcpu: one x86 processor with its trace unit, branch trace store, branch records, counters and APIC: passes on to them what the flow tracker
- * finds out (vcpu.cc), and carries out the instructions that are about them in QEMU's place (instructions.cc, msr.cc).
+ * X86Vcpu: one x86 processor with its trace unit, branch trace store, branch records, counters and APIC: passes on to them what the flow
+ * tracker finds out (vcpu.cc), and carries out in QEMU's place the instructions that access them (instructions.cc, msr.cc).
  */
 #ifndef HWSIM_QEMU_X86_VCPU_H
 #define HWSIM_QEMU_X86_VCPU_H
@@ -43,16 +43,21 @@ public:
 
 	/* Privilege level and execution mode of what is about to run, for the translator. */
 	Place state();
-	/* The whole length of PTWRITE with a memory operand, of which QEMU has read as much as it takes not to know it. */
+	/* The whole length of PTWRITE or VMXON with a memory operand: QEMU does not know them, and has read only a part. */
 	std::uint32_t operand_size(std::uint64_t address, std::uint32_t read);
 
 	void discontinuity(std::uint64_t from, std::uint64_t to) override;
-	/* The first instruction of the machine, if it is: the other processors learn it when they next look. */
+	/*
+	 * The instruction at the reset vector runs. If this is a reset, the other processors learn of it when they next look at the settings.
+	 */
 	void at_reset_vector();
 	void idle() override;
 	void resume() override;
 
-	/* Before an instruction. Those that were carried out do not return but go on behind it. "caller": the return address of the callback. */
+	/*
+	 * Called before an instruction. Does not return if it has carried the instruction out, but continues behind it. "caller": the return
+	 * address of the callback.
+	 */
 	void before(const Site &site, std::uintptr_t caller);
 	/* After a CPUID that QEMU has answered. */
 	void after_cpuid();
@@ -61,7 +66,7 @@ public:
 	std::string statistics() const override;
 
 private:
-	/* What a block needs that is traced */
+	/* For blocks that are traced */
 	friend TracedVcpu;
 	std::uint64_t read_pc() { return registers[Reg::rip]; }
 	x86::pt::PtUnit &trace_unit() { return pt; }
@@ -97,7 +102,7 @@ private:
 	Place interrupted(const x86::StackFrame &frame, std::uint64_t from, const BasicBlock *block);
 	std::uint64_t put_right(std::uint64_t from);
 
-	/* What the trace unit and the counters ask for */
+	/* Called by the trace unit and the counters */
 	std::uint64_t cr3() override { return registers[Reg::cr3]; }
 	std::uint64_t cr2() override { return registers[Reg::cr2]; }
 	bool interrupts_enabled() override { return registers[Reg::eflags] >> 9 & 1; }
@@ -156,7 +161,7 @@ private:
 	bool write_record_msr(std::uint32_t msr, std::uint64_t value, const Site &site);
 	bool write_vmx_msr(std::uint32_t msr, std::uint64_t value);
 	void write_pt(std::uint32_t msr, std::uint64_t value, std::uint64_t at);
-	/* May TraceEn not be set beside this value of IA32_DEBUGCTL? */
+	/* Does this value of IA32_DEBUGCTL exclude TraceEn? */
 	bool excludes(std::uint64_t debugctl) const
 	{
 		return !profile.trace_beside_branches && x86::Bts::tells_branches(debugctl);
@@ -171,7 +176,7 @@ private:
 	x86::Control &control;
 	x86::Clock &clock;
 	const x86::Profile &profile;
-	/* What the machine's control said last. */
+	/* The machine's settings, as this vCPU adopted them last. */
 	unsigned version = control.version();
 	x86::Settings settings = control.settings();
 	X86Registers registers;
@@ -189,23 +194,26 @@ private:
 	TruthWriter bts_truth;
 	x86::Lbr lbr{profile, hardware.pmu};
 	x86::Vmx vmx{profile};
-	x86::Idt idt{memory};         /* where it is the interface does not show */
+	x86::Idt idt{memory};         /* its address is known from LIDT: the interface does not show it */
 	bool stores_branches = false; /* BTS or LBRs are on */
-	bool looks_at_all = false;    /* or an interrupt comes some blocks late: FlowTracker::step() shows too little */
-	bool to_lose = false;         /* a loss that was announced has still to come */
+	bool looks_at_all = false;    /* or an interrupt was put off: FlowTracker::step() tells too little */
+	bool to_lose = false;         /* an announced loss has still to come */
 	std::uint64_t asleep_from = 0;
-	std::optional<std::uint64_t> slept; /* ticks of the TSC, until the interrupt that ends it is delivered */
+	std::optional<std::uint64_t> slept; /* ticks of the TSC, until the interrupt that ends the sleep is delivered */
 
-	/* User instructions that the counters saw while programs were traced, and while their branches were stored; the first before this log. */
+	/*
+	 * User instructions that were counted while programs were traced, and while their branches were stored; and the former up to where this
+	 * log begins.
+	 */
 	WhileOn traced, stored;
 	std::uint64_t traced_before = 0;
 
 	std::uint64_t tsc_aux = 0;
 	std::uint32_t cpuid_leaf = 0, cpuid_subleaf = 0;
-	/* A register that is not the guest's until a fault is delivered, and what it is to be then. */
+	/* A register that has another value until a fault is delivered, and the guest's value, which it gets back then. */
 	std::optional<std::pair<Reg, std::uint64_t>> faulting;
-	bool announced = false;               /* an exception, until it is delivered */
-	std::optional<std::uint64_t> refused; /* an RDPMC or VMXON, until its fault is delivered */
+	bool announced = false;               /* an exception was announced, and is not delivered yet */
+	std::optional<std::uint64_t> refused; /* address of an RDPMC or VMXON, until its fault is delivered */
 
 	struct {
 		std::uint64_t pmi = 0, pmi_masked = 0, pmi_doubled = 0, faults = 0, discontinuities = 0,
