@@ -37,8 +37,11 @@ public:
 	{
 		if (!wait())
 			give_up("the program has ended before its first instruction");
-		while (is_exclusive_load(word(pc())) ? step_exclusive() : step())
-			;
+		bool there = true;
+		while (there) {
+			const std::uint64_t at = pc();
+			there = is_exclusive_load(word(at)) ? step_exclusive(at) : step(at);
+		}
 		return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	}
 
@@ -69,9 +72,8 @@ private:
 	 * step ends at the first instruction of the handler; behind a system call the kernel stops the program twice; and some instructions are
 	 * carried out by the kernel.
 	 */
-	bool step()
+	bool step(std::uint64_t at)
 	{
-		const std::uint64_t at = pc();
 		const bool elsewhere = signal || is_emulated(word(at)), behind_call = called;
 		called = !signal && is_call(word(at));
 		if (ptrace(PTRACE_SINGLESTEP, child, nullptr, signal))
@@ -86,15 +88,14 @@ private:
 	 * A store-exclusive would fail behind each step since its load, for ever. So these run at once, to behind the store, or to where a branch
 	 * in between leads (Arm ARM, DDI0487, B2.17; as debuggers do it).
 	 */
-	bool step_exclusive()
+	bool step_exclusive(std::uint64_t begin)
 	{
-		const std::uint64_t begin = pc();
 		std::uint64_t store = begin + size, branch = 0;
 		while (!is_exclusive_store(word(store))) {
 			if (is_conditional(word(store)))
 				branch = store;
 			if ((store += size) > begin + longest * size)
-				return step();
+				return step(begin);
 		}
 		const std::uint64_t behind = store + size,
 				    other = branch ? branch + displacement(word(branch)) : behind;
