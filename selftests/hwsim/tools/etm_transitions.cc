@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "etm_sessions.h"
 #include "etm_unit.h"
 #include "opencsd_reader.h"
 #include "transition_table.h"
@@ -54,13 +55,8 @@ std::string name_of(const EtmPacket &packet)
 	return anywhere.contains(type) || is_bad(packet) ? "" : "other";
 }
 
-void collect(OpenCsd &reader, const std::vector<std::uint8_t> &bytes, const std::string &path, Pairs &pairs)
+void collect(const OpenCsd &reader, const std::string &path, Pairs &pairs)
 {
-	try {
-		reader.process(bytes);
-	} catch (const std::runtime_error &) {
-		/* A buffer that wrapped ends in the middle. */
-	}
 	for (const auto &[id, packets] : reader.units()) {
 		std::string last;
 		for (const EtmPacket &packet : packets) {
@@ -106,8 +102,11 @@ void collect_ours(const std::string &units, const std::string &raw, Pairs &pairs
 		const auto bytes = bytes_of(raw + number);
 		if (bytes.empty())
 			continue;
-		OpenCsd reader(unit_of(EtmUnit::read(units + number)));
-		collect(reader, bytes, raw + number, pairs);
+		for (const auto session : etm_sessions(bytes)) {
+			OpenCsd reader(unit_of(EtmUnit::read(units + number)));
+			reader.process(session);
+			collect(reader, raw + number, pairs);
+		}
 	}
 }
 
@@ -122,7 +121,12 @@ void collect_theirs(const std::string &of_units, Pairs &pairs)
 			reader.add(unit);
 	else
 		trace.replace_extension(".raw");
-	collect(reader, bytes_of(trace), trace, pairs);
+	try {
+		reader.process(bytes_of(trace));
+	} catch (const std::runtime_error &) {
+		/* A buffer that wrapped ends in the middle. */
+	}
+	collect(reader, trace, pairs);
 }
 
 int run(const std::string &table, const std::string &whose, const std::vector<std::string> &traces)

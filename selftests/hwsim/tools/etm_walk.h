@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "etm_sessions.h"
 #include "etm_unit.h"
 
 namespace hwsim
@@ -80,20 +81,17 @@ public:
 				static_cast<std::uint32_t>(kept.size()));
 		}
 	}
-	/*
-	 * Decodes a whole trace. After a bad packet it goes on where the trace synchronizes next. A full buffer may cut a packet, which must
-	 * not take the synchronization behind it for its end: so Ignore packets are put in between, as the kernel's driver does between two
-	 * buffers. An ETMv4.2 has no Ignore packets, and gets Event packets, at which nothing here looks.
-	 */
+	/* Decodes a whole trace, session by session. After a bad packet it goes on where the trace synchronizes next. */
 	void run(std::span<const std::uint8_t> trace)
 	{
-		/* IHI0064, "Ignore packet", "Event packet"; more bytes than the payload of any other packet. */
-		const std::vector<std::uint8_t> ignored(16, unit.is_ete() ? 0x70 : 0x71);
-		for (std::size_t at = 0; at < trace.size();) {
-			const std::size_t next = next_sync(trace, at + 1);
-			if (feed(trace.subspan(at, next - at), at))
-				feed(ignored, next);
-			at = next;
+		for (const auto session : etm_sessions(trace)) {
+			forget();
+			for (std::size_t at = 0; at < session.size();) {
+				const std::size_t next = next_sync(session, at + 1);
+				feed(session.subspan(at, next - at),
+					static_cast<std::size_t>(session.data() - trace.data()) + at);
+				at = next;
+			}
 		}
 		ocsd_dt_process_data(tree.get(), OCSD_OP_EOT, 0, 0, nullptr, nullptr);
 		end();
@@ -114,15 +112,15 @@ private:
 			unit.is_ete() ? OCSD_BUILTIN_DCD_ETE : OCSD_BUILTIN_DCD_ETMV4I, OCSD_CREATE_FLG_FULL_DECODER,
 			config, &id);
 	}
-	/* IHI0064, "Alignment Synchronization packet" */
-	static std::size_t next_sync(std::span<const std::uint8_t> trace, std::size_t from)
+	/* What comes has nothing to do with what was. */
+	void forget()
 	{
-		static constexpr std::uint8_t sync[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80};
-		const auto rest = trace.subspan(std::min(from, trace.size()));
-		return trace.size() - static_cast<std::size_t>(rest.end() - std::ranges::search(rest, sync).begin());
+		ocsd_dt_process_data(tree.get(), OCSD_OP_RESET, 0, 0, nullptr, nullptr);
+		counts = 0;
+		end();
 	}
-	/* False if there is a bad packet; "index" is where the bytes are in the trace. */
-	bool feed(std::span<const std::uint8_t> bytes, std::size_t index)
+	/* Up to a bad packet; "index" is where the bytes are in the trace. */
+	void feed(std::span<const std::uint8_t> bytes, std::size_t index)
 	{
 		std::size_t at = 0;
 		while (at < bytes.size()) {
@@ -134,12 +132,9 @@ private:
 				ocsd_dt_process_data(tree.get(), OCSD_OP_FLUSH, 0, 0, nullptr, nullptr);
 			} else if (OCSD_DATA_RESP_IS_FATAL(answer) || !used) {
 				listener.error("a bad packet near byte " + std::to_string(index + at));
-				ocsd_dt_process_data(tree.get(), OCSD_OP_RESET, 0, 0, nullptr, nullptr);
-				end();
-				return false;
+				return forget();
 			}
 		}
-		return true;
 	}
 	static ocsd_datapath_resp_t hear(
 		const void *to, ocsd_trc_index_t, std::uint8_t, const ocsd_generic_trace_elem *element)
