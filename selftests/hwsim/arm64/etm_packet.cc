@@ -104,12 +104,30 @@ struct Pattern {
 constexpr Pattern of_four[] = {{0xdc, 0b1110}, {0xdd, 0b0000}, {0xde, 0b1010}, {0xdf, 0b0101}};
 constexpr Pattern of_five[] = {{0xf5, 0b11110}, {0xd5, 0b00000}, {0xd6, 0b01010}, {0xd7, 0b10101}};
 
-template <std::size_t size>
-const Pattern *find(const Pattern (&patterns)[size], std::uint32_t atoms)
+/* The longest packet that begins with these atoms, of the formats 1 to 5. */
+constexpr AtomPacket atoms_up_to_five(std::uint32_t atoms, unsigned count)
 {
-	const auto found = std::ranges::find(patterns, atoms, &Pattern::atoms);
-	return found == std::end(patterns) ? nullptr : found;
+	for (const Pattern &five : of_five)
+		if (count >= 5 && five.atoms == (atoms & ones(5)))
+			return {five.header, 5};
+	for (const Pattern &four : of_four)
+		if (count >= 4 && four.atoms == (atoms & ones(4)))
+			return {four.header, 4};
+	if (count >= 3)
+		return {byte(0xf8 | (atoms & 7)), 3};
+	if (count == 2)
+		return {byte(0xd8 | (atoms & 3)), 2};
+	return {byte(0xf6 | (atoms & 1)), 1};
 }
+
+/* That, by number of atoms (more than five are five) and by atoms: there are many in any trace. */
+constexpr auto of_few = [] {
+	std::array<std::array<AtomPacket, 32>, 6> all{};
+	for (unsigned count = 1; count < all.size(); count++)
+		for (std::uint32_t atoms = 0; atoms < all[count].size(); atoms++)
+			all[count][atoms] = atoms_up_to_five(atoms, count);
+	return all;
+}();
 
 } // namespace
 
@@ -204,19 +222,9 @@ AtomPacket atom(std::uint32_t atoms, unsigned count)
 	const unsigned run = es == count ? es - 1 : es; /* and one behind it */
 	if (run >= 3) {
 		const bool last_is_n = !(atoms >> run & 1);
-		return {Builder{byte(0xc0 | (last_is_n ? 0x20 : 0) | (run - 3))}, run + 1};
+		return {byte(0xc0 | (last_is_n ? 0x20 : 0) | (run - 3)), byte(run + 1)};
 	}
-	const Pattern *five = count >= 5 ? find(of_five, atoms & ones(5)) : nullptr;
-	if (five)
-		return {Builder{five->header}, 5};
-	const Pattern *four = count >= 4 ? find(of_four, atoms & ones(4)) : nullptr;
-	if (four)
-		return {Builder{four->header}, 4};
-	if (count >= 3)
-		return {Builder{byte(0xf8 | (atoms & 7))}, 3};
-	if (count == 2)
-		return {Builder{byte(0xd8 | (atoms & 3))}, 2};
-	return {Builder{byte(0xf6 | (atoms & 1))}, 1};
+	return of_few[std::min<std::size_t>(count, of_few.size() - 1)][atoms & ones(5)];
 }
 
 /* E1:E0 is 01, or 10 if the address is a target, too. */

@@ -89,10 +89,12 @@ Packet address_with_context(AddressForm form, const Address &address, const Cont
 
 /* --- program flow */
 constexpr unsigned most_atoms = 24;
-/* One packet for the oldest of so many atoms, the oldest in bit 0; E is 1. */
+/* One packet, of one byte, for the oldest of so many atoms, the oldest in bit 0; E is 1. */
 struct AtomPacket {
-	Packet packet;
-	unsigned atoms = 0; /* how many it tells */
+	std::uint8_t header = 0;
+	std::uint8_t atoms = 0; /* how many it tells */
+
+	Packet packet() const { return {{header}, 1}; }
 };
 AtomPacket atom(std::uint32_t atoms, unsigned count);
 

@@ -21,7 +21,7 @@ void PacketStream::forget()
 {
 	atoms = 0;
 	atom_count = 0;
-	target.reset();
+	drop_target();
 	history = {};
 	told.reset();
 	return_count = 0;
@@ -50,32 +50,14 @@ void PacketStream::enable(const Address &at, const Context &in)
 void PacketStream::disable()
 {
 	on = false;
-	target.reset();
+	drop_target();
 	settle();
 }
 
-void PacketStream::add_atom(bool taken)
-{
-	if (target)
-		settle();
-	atoms |= std::uint32_t{taken} << atom_count;
-	if (++atom_count == most_atoms)
-		flush_atoms();
-}
-
-void PacketStream::element(bool taken, const std::optional<Target> &to)
-{
-	if (muted)
-		return;
-	add_atom(taken);
-	target = to;
-	element_done();
-}
-
 /* IHI0064, "Cycle counting": the first count of a stretch is unknown, and so is one that the counter cannot hold. */
-void PacketStream::element_done()
+void PacketStream::count_cycles()
 {
-	if (!config.cycle_threshold || (cycles_known && cycles_passed < *config.cycle_threshold))
+	if (cycles_known && cycles_passed < *config.cycle_threshold)
 		return;
 	settle();
 	if (cycles_known && cycles_passed <= config.most_cycles)
@@ -86,59 +68,13 @@ void PacketStream::element_done()
 	cycles_known = true;
 }
 
-/* A direct branch needs no address, unless all branches are to have one (IHI0064, "Branch broadcasting"). */
-void PacketStream::direct(const Address &to)
-{
-	element(true, config.broadcast ? std::optional(Target{to, {}}) : std::nullopt);
-}
-
-void PacketStream::call(const Address &to, const Address &return_address)
-{
-	push(return_address);
-	direct(to);
-}
-
-void PacketStream::indirect(const Address &to)
-{
-	element(true, Target{to, {}});
-}
-
-void PacketStream::indirect_call(const Address &to, const Address &return_address)
-{
-	push(return_address);
-	indirect(to);
-}
-
-void PacketStream::push(const Address &return_address)
-{
-	if (!config.return_stack)
-		return;
-	returns[return_top++ % returns.size()] = return_address;
-	return_count = std::min(return_count + 1, config.return_depth);
-}
-
-/*
- * IHI0064, "Return stack": the last return address needs not be told, and is used up by that. If it is another one it is told, and
- * what is on the stack stays there, as in a decoder.
- */
-void PacketStream::ret(const Address &to)
-{
-	if (config.broadcast || !return_count || returns[(return_top - 1) % returns.size()] != to) {
-		indirect(to);
-		return;
-	}
-	return_top--;
-	return_count--;
-	element(true);
-}
-
 /* IHI0064, "Exception Return element"; ETE has none: a decoder knows the instruction. Silicon has it behind the address (arm64/transitions). */
 void PacketStream::exception_return(const Address &to, const Context &in)
 {
 	if (muted)
 		return;
 	add_atom(true);
-	target = {to, in};
+	lead_to(to, in);
 	if (!config.ete) {
 		settle();
 		put(etm::exception_return());
@@ -152,9 +88,9 @@ void PacketStream::exception_return(const Address &to, const Context &in)
  */
 void PacketStream::exception(Exception type, const Address &return_address)
 {
-	const bool at_target = target && !target->context && target->address == return_address && !config.return_stack;
+	const bool at_target = target == return_address && !target_context && !config.return_stack;
 	if (at_target)
-		target.reset();
+		drop_target();
 	settle();
 	put(etm::exception(type, at_target));
 	put_address(return_address);
@@ -224,7 +160,7 @@ void PacketStream::begin_overflow()
 {
 	atoms = 0;
 	atom_count = 0;
-	target.reset();
+	drop_target();
 	muted = true;
 }
 
@@ -247,19 +183,21 @@ void PacketStream::settle()
 	flush_atoms();
 	if (!target)
 		return;
-	const Target to = *target;
-	target.reset();
-	if (to.context)
-		put_place(to.address, *to.context);
+	if (target_context)
+		put_place(*target, *target_context);
 	else
-		put_address(to.address);
+		put_address(*target);
+	drop_target();
 }
 
 void PacketStream::flush_atoms()
 {
 	while (atom_count) {
 		const AtomPacket next = atom(atoms, atom_count);
-		put(next.packet);
+		if (!muted) {
+			queue[used++] = next.header;
+			since_sync++;
+		}
 		atoms >>= next.atoms;
 		atom_count -= next.atoms;
 	}
@@ -287,7 +225,8 @@ void PacketStream::put(const Packet &packet)
 {
 	if (muted)
 		return;
-	std::ranges::copy(packet.data(), queue.begin() + static_cast<std::ptrdiff_t>(used));
+	/* All of its bytes: a copy of a constant size takes a few instructions. */
+	std::ranges::copy(packet.bytes, queue.begin() + static_cast<std::ptrdiff_t>(used));
 	used += packet.size;
 	since_sync += packet.size;
 }

@@ -8,6 +8,7 @@
 #ifndef HWSIM_ARM64_ETM_STREAM_H
 #define HWSIM_ARM64_ETM_STREAM_H
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -53,18 +54,53 @@ public:
 	 */
 	void not_taken() { element(false); }
 	void executed() { element(true); }
-	void direct(const Address &to);
-	void call(const Address &to, const Address &return_address);
-	void indirect(const Address &to);
-	void indirect_call(const Address &to, const Address &return_address);
-	void ret(const Address &to);
+	/* A direct branch needs no address, unless all branches are to have one (IHI0064, "Branch broadcasting"). */
+	void direct(const Address &to)
+	{
+		if (config.broadcast)
+			indirect(to);
+		else
+			element(true);
+	}
+	void call(const Address &to, const Address &return_address)
+	{
+		push(return_address);
+		direct(to);
+	}
+	void indirect(const Address &to)
+	{
+		if (muted)
+			return;
+		add_atom(true);
+		target = to;
+		element_done();
+	}
+	void indirect_call(const Address &to, const Address &return_address)
+	{
+		push(return_address);
+		indirect(to);
+	}
+	/*
+	 * IHI0064, "Return stack": the last return address needs not be told, and is used up by that. If it is another one it is told, and
+	 * what is on the stack stays there, as in a decoder.
+	 */
+	void ret(const Address &to)
+	{
+		if (config.broadcast || !return_count || returns[(return_top - 1) % returns.size()] != to) {
+			indirect(to);
+			return;
+		}
+		return_top--;
+		return_count--;
+		element(true);
+	}
 	void exception_return(const Address &to, const Context &in);
 	/* An exception, which returns to an address if it does; and the handler, if it is traced. */
 	void exception(Exception type, const Address &return_address);
 	void handler(const Address &at, const Context &in)
 	{
 		if (!muted)
-			target = {at, in};
+			lead_to(at, in);
 	}
 
 	/* The context changes without a branch. To be told where nothing has been executed since the last P0 element. */
@@ -101,19 +137,49 @@ private:
 	/* Enough for the longest thing said at once, behind the owner's threshold. */
 	static constexpr std::size_t capacity = 4096;
 
-	struct Target {
-		Address address;
-		std::optional<Context> context;
-	};
-
-	void add_atom(bool taken);
-	void element(bool taken, const std::optional<Target> &to = {});
-	void element_done();
-	void push(const Address &return_address);
+	/* The target of the atom before goes out first, and then there is none. */
+	void add_atom(bool taken)
+	{
+		if (target)
+			settle();
+		atoms |= (taken ? std::uint32_t{1} : 0) << atom_count;
+		if (++atom_count == most_atoms)
+			flush_atoms();
+	}
+	void element(bool taken)
+	{
+		if (muted)
+			return;
+		add_atom(taken);
+		element_done();
+	}
+	void element_done()
+	{
+		if (config.cycle_threshold)
+			count_cycles();
+	}
+	void count_cycles();
+	void push(const Address &return_address)
+	{
+		if (!config.return_stack)
+			return;
+		returns[return_top++ % returns.size()] = return_address;
+		return_count = std::min(return_count + 1, config.return_depth);
+	}
 	void flush_atoms();
 	void settle();
 	void put(const Packet &packet);
 	void put_address(const Address &to);
+	void lead_to(const Address &to, const Context &in)
+	{
+		target = to;
+		target_context = in;
+	}
+	void drop_target()
+	{
+		target.reset();
+		target_context.reset();
+	}
 	void put_place(const Address &to, const Context &in);
 	void put_sync();
 	void forget();
@@ -123,7 +189,8 @@ private:
 
 	std::uint32_t atoms = 0;
 	unsigned atom_count = 0;
-	std::optional<Target> target; /* of the last atom; no packet has it yet */
+	std::optional<Address> target;         /* of the last atom; no packet has it yet */
+	std::optional<Context> target_context; /* of that, where it may be another one than before */
 	AddressHistory history;
 	std::optional<Context> told;
 
@@ -135,7 +202,8 @@ private:
 	bool cycles_known = false;
 	std::uint32_t since_sync = 0;
 
-	std::array<std::uint8_t, capacity> queue{};
+	/* With room for the rest of a Packet, which is written with what it has. */
+	std::array<std::uint8_t, capacity + sizeof Packet::bytes> queue{};
 	std::size_t used = 0;
 };
 

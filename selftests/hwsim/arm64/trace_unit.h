@@ -111,7 +111,7 @@ public:
 	 * arrivals by the dozen.
 	 */
 	bool is_plain() const { return plain && stream.enabled() && !stream.overflowing(); }
-	void plain_transfer(const Transfer &transfer)
+	[[gnu::always_inline]] void plain_transfer(const Transfer &transfer)
 	{
 		tell(transfer);
 		since = transfer.to.pc;
@@ -138,7 +138,7 @@ private:
 	/* An overflow on demand lasts for so many ticks at least. */
 	static constexpr unsigned overflow_ticks = 2;
 
-	void tell(const Transfer &transfer)
+	[[gnu::always_inline]] void tell(const Transfer &transfer)
 	{
 		nothing_since = transfer.taken;
 		switch (transfer.kind) {

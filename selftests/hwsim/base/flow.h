@@ -120,26 +120,44 @@ public:
 	{
 		if (!current || current->level != block.level)
 			return false;
-		std::uint64_t pc;
-		if (!guess(block, finished, pc)) {
-			const Branch kind = current->kind;
-			if (!finished ||
-				(kind != Branch::ret && kind != Branch::indirect_call && kind != Branch::indirect_jump))
+		const Branch kind = current->kind;
+		if (kind == Branch::none) {
+			if (!same_offset(end(), block))
 				return false;
-			if (kind != Branch::ret || !was_at(pc = return_address(), block)) {
-				counts.reads++;
-				pc = read_pc();
-				remember(pc, block);
-			}
+			step_to(block, end());
+			return true;
 		}
-		if (is_branch(current->kind))
-			tell(Transfer{current->kind, current->kind != Branch::conditional || pc != end(), last(), end(),
-				current->level, {pc, block.level, block.mode}});
-		else if (current->kind != Branch::none)
+		if (!finished)
 			return false;
-		counts.blocks++;
-		begin(block, pc);
-		return true;
+		/* The kind is a constant in each of these, so that tell() is only what that kind needs. */
+		const auto told = [&](Branch constant, bool taken, std::uint64_t pc) __attribute__((always_inline)) {
+			tell(Transfer{constant, taken, last(), end(), current->level, {pc, block.level, block.mode}});
+			step_to(block, pc);
+			return true;
+		};
+		switch (kind) {
+		case Branch::conditional:
+			if (!((end() ^ target()) & page_mask))
+				return false;
+			if (same_offset(end(), block))
+				return told(Branch::conditional, false, end());
+			return same_offset(target(), block) && told(Branch::conditional, true, target());
+		case Branch::jump:
+			return same_offset(target(), block) && told(Branch::jump, true, target());
+		case Branch::call:
+			return same_offset(target(), block) && told(Branch::call, true, target());
+		case Branch::ret: {
+			const std::uint64_t expected_pc = return_address();
+			return told(Branch::ret, true,
+				was_at(expected_pc, block) ? expected_pc : read_target(block, read_pc));
+		}
+		case Branch::indirect_call:
+			return told(Branch::indirect_call, true, read_target(block, read_pc));
+		case Branch::indirect_jump:
+			return told(Branch::indirect_jump, true, read_target(block, read_pc));
+		default:
+			return false;
+		}
 	}
 	/* An instruction in the middle of the current block is about to do something that depends on what came before it. */
 	void reach(std::uint64_t pc)
@@ -178,6 +196,11 @@ private:
 	{
 		current = &block;
 		start = pc;
+	}
+	void step_to(const BasicBlock &block, std::uint64_t pc)
+	{
+		counts.blocks++;
+		begin(block, pc);
 	}
 	std::uint64_t end() const { return start + current->length; }
 	std::uint64_t last() const { return start + current->last; }
@@ -230,6 +253,14 @@ private:
 		return at.pc == pc && at.block == &block && at.run == run;
 	}
 	void remember(std::uint64_t pc, const BasicBlock &block) { seen_at(pc) = {pc, &block, run}; }
+	template <class ReadPc>
+	std::uint64_t read_target(const BasicBlock &block, ReadPc read_pc)
+	{
+		counts.reads++;
+		const std::uint64_t pc = read_pc();
+		remember(pc, block);
+		return pc;
+	}
 	bool inside(std::uint64_t pc) const { return pc - start < current->length; }
 
 	FlowListener &listener;

@@ -16,6 +16,13 @@ bool TruthWriter::open(const std::string &path, std::uint64_t limit)
 }
 
 /* Behind a gap the log would be of no use: once steps could not be written, nothing more is. */
+void TruthWriter::keep(const Step &step)
+{
+	if (buffer.size() >= batch)
+		flush();
+	buffer.push_back(step);
+}
+
 void TruthWriter::flush()
 {
 	if (!file)

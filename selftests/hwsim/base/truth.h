@@ -55,11 +55,8 @@ public:
 	bool open(const std::string &path, std::uint64_t limit = UINT64_MAX);
 	void write(std::uint64_t from, std::uint64_t to)
 	{
-		if (!file)
-			return;
-		if (buffer.size() >= batch)
-			flush();
-		buffer.push_back({from, to});
+		if (file)
+			keep({from, to});
 	}
 	/*
 	 * The trace ends with the last step, whose target it does not tell. If that step is the beginning of tracing, there is
@@ -80,6 +77,9 @@ public:
 
 private:
 	static constexpr std::size_t batch = 4096;
+
+	/* Never inline: most machines have no logs. */
+	[[gnu::noinline]] void keep(const Step &step);
 
 	struct Close {
 		void operator()(std::FILE *file) const { std::fclose(file); }

@@ -7,6 +7,7 @@ namespace hwsim::qemu
 {
 
 constinit Machine *machine = nullptr;
+constinit const std::unique_ptr<Vcpu> *vcpu_list = nullptr;
 
 unsigned Machine::needs_of_all() const
 {

@@ -83,6 +83,8 @@ extern constinit Machine *machine;
 /* Makes the machine for this target of QEMU; null if there is none. And the names of all targets, with "between" between them. */
 Machine *find_machine(std::string_view target);
 std::string machine_targets(std::string_view between);
+/* Of machine->vcpus, which has its final size: each block looks up its vCPU, and this is the shortest way. */
+extern constinit const std::unique_ptr<Vcpu> *vcpu_list;
 /* The vCPU of this thread. */
 extern constinit thread_local Vcpu *this_vcpu;
 

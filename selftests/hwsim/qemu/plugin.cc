@@ -173,6 +173,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	machine->begin(static_cast<unsigned>(info->system.max_vcpus));
 	machine->score = qemu_plugin_scoreboard_new(sizeof(hwsim::InlineWords));
 	machine->vcpus.resize(static_cast<std::size_t>(info->system.max_vcpus));
+	vcpu_list = machine->vcpus.data();
 	register_callbacks();
 	return 0;
 }

@@ -48,7 +48,7 @@ public:
 	}
 
 protected:
-	static Processor &processor(unsigned vcpu) { return static_cast<Processor &>(*machine->vcpus[vcpu]); }
+	static Processor &processor(unsigned vcpu) { return static_cast<Processor &>(*vcpu_list[vcpu]); }
 
 private:
 	using Site = typename Processor::Site;

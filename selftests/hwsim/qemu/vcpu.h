@@ -130,7 +130,8 @@ public:
 		if (counter.is_watched(n))
 			follow(block);
 	}
-	void follow(const BasicBlock &block)
+	/* This and step() are the cost of tracing: what is rare is kept out of it. */
+	[[gnu::always_inline]] void follow(const BasicBlock &block)
 	{
 		const bool finished = counter.finished();
 		const auto read_pc = [this] {
@@ -143,19 +144,10 @@ public:
 			self().truth_witness().plain_transfer(transfer);
 		};
 		counter.begin(block);
-		if (self().is_plain() && tracker.step(block, finished, read_pc, tell, return_address)) {
-			if (++unseen % TraceUnit::dozen)
-				return;
-			self().trace_unit().arrive_by_the_dozen(tracker.here());
-			if (self().trace_unit().enabled())
-				return;
-		} else {
-			self().pass(block);
-			tracker.enter(block, finished, read_pc);
-			if (self().trace_unit().enabled() && counter.is_watched(0) && counter.is_watched(1))
-				return;
-		}
-		watch(block.level);
+		if (!self().is_plain() || !tracker.step(block, finished, read_pc, tell, return_address))
+			return enter_slowly(block, finished);
+		if (++unseen % TraceUnit::dozen == 0)
+			arrive_by_the_dozen(block);
 	}
 	/* A block of a program begins. Its log depends on neither the tracker nor the trace unit's filters. */
 	void log_block(const BasicBlock &block)
@@ -186,6 +178,19 @@ protected:
 
 private:
 	Processor &self() { return static_cast<Processor &>(*this); }
+	[[gnu::noinline]] void enter_slowly(const BasicBlock &block, bool finished)
+	{
+		self().pass(block);
+		tracker.enter(block, finished, [this] { return self().read_pc(); });
+		if (!self().trace_unit().enabled() || !counter.is_watched(0) || !counter.is_watched(1))
+			watch(block.level);
+	}
+	[[gnu::noinline]] void arrive_by_the_dozen(const BasicBlock &block)
+	{
+		self().trace_unit().arrive_by_the_dozen(tracker.here());
+		if (!self().trace_unit().enabled())
+			watch(block.level);
+	}
 
 	unsigned unseen = 0; /* arrivals that the trace unit was not told of */
 };

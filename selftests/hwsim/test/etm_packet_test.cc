@@ -121,8 +121,7 @@ TEST_CASE("atoms of any pattern come through, the oldest first", "[etm]") /* "At
 		Row row;
 		for (unsigned told = 0; told < count;) {
 			const AtomPacket next = atom(atoms >> told, count - told);
-			CHECK(next.packet.size == 1);
-			row.add(next.packet);
+			row.add(next.packet());
 			told += next.atoms;
 		}
 		for (const EtmPacket &packet : row.read()) {
@@ -164,7 +163,7 @@ TEST_CASE("each format of atoms is used where it is the longest", "[etm]")
 		CAPTURE(c.atoms, c.count, c.section);
 		const AtomPacket packet = atom(c.atoms, c.count);
 		CHECK(packet.atoms == c.told);
-		CHECK(type(packet.packet) == c.type);
+		CHECK(type(packet.packet()) == c.type);
 	}
 }
 

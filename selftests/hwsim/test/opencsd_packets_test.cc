@@ -82,7 +82,7 @@ public:
 		case ETM4_PKT_I_ATOM_F4:
 		case ETM4_PKT_I_ATOM_F5:
 		case ETM4_PKT_I_ATOM_F6:
-			return atom(packet.atom.En_bits, packet.atom.num).packet;
+			return atom(packet.atom.En_bits, packet.atom.num).packet();
 		case ETM4_PKT_I_CTXT:
 			return packet.context.updated ? context(context_of(packet), vmid_bytes()) : same_context();
 		case ETM4_PKT_I_CCNT_F1:

@@ -197,6 +197,14 @@ TEST_CASE("PADs are where silicon has them")
 		stream.wake(0);
 	};
 	CHECK(pads("skylake", ctl::tsc_en, branches) == Pads{7, 2, 3, 2, 2, 0, 3, 2, 5, 2, 2, 2});
+	/* TIP has its word to itself: TNT begins the next one, another one follows, and the payload of the next TIP begins a word again. */
+	const auto full = [](PacketStream &stream) {
+		stream.tip(0x7fff'f7dd'0000);
+		for (unsigned n = 0; n < 2 * short_tnt_bits; n++)
+			stream.conditional(true);
+		stream.tip(0x5555'0000'0000);
+	};
+	CHECK(pads("skylake", 0, full) == Pads{7, 2, 0, 5});
 }
 
 TEST_CASE("an IP is compressed unless it is of a FUP, or of the first processors")
@@ -239,6 +247,15 @@ TEST_CASE("a PSB is due after as many bytes as PSBFreq says")
 	}
 	CHECK(bytes >= 4096);
 	CHECK(bytes < 4096 + 10);
+	f.stream.sync({});
+	f.packets();
+	unsigned outcomes = 0;
+	for (; !f.stream.sync_due(); outcomes++) {
+		f.stream.conditional(outcomes % 2);
+		f.stream.taken();
+	}
+	CHECK(outcomes > short_tnt_bits * (4096 - 64));
+	CHECK(outcomes <= short_tnt_bits * 4096);
 }
 
 TEST_CASE("a RET to where its CALL came from is one bit, until a PSB")
@@ -397,6 +414,12 @@ TEST_CASE("cycles go in front of packets, and sum up to the time that passed")
 		sum += packets[0].payload.cyc.value;
 	}
 	CHECK(sum == f.clock.now);
+	f.clock.now += 37;
+	for (unsigned n = 0; n < short_tnt_bits; n++) {
+		f.stream.begin();
+		f.stream.conditional(true);
+	}
+	CHECK(f.types() == Types{ppt_cyc, ppt_tnt_8});
 }
 
 TEST_CASE("an MTC is of its tick, and cycles around it sum up to the time of every packet")
@@ -459,7 +482,8 @@ TEST_CASE("an overflow drops what was pending, what comes while it lasts, and th
 	f.stream.conditional(true);
 	f.stream.begin_overflow();
 	f.stream.tip(0x1234);
-	f.stream.conditional(true);
+	for (unsigned n = 0; n < 2 * short_tnt_bits; n++)
+		f.stream.conditional(true);
 	f.stream.end_overflow();
 	f.stream.fup(0x7fff'0000'0010);
 	const auto packets = f.packets();

@@ -111,10 +111,9 @@ Packet ip(IpKind kind, IpBytes form, std::uint64_t ip)
 /* The stop bit in front of the outcomes tells how many there are. */
 Packet tnt(std::uint64_t outcomes, unsigned count)
 {
-	const std::uint64_t marked = outcomes | std::uint64_t{1} << count;
 	if (count <= short_tnt_bits)
-		return Builder{static_cast<std::uint8_t>(marked << 1)};
-	return Builder{extended, 0xa3}.add(marked, 6);
+		return Builder{short_tnt(outcomes, count)};
+	return Builder{extended, 0xa3}.add(outcomes | std::uint64_t{1} << count, 6);
 }
 
 Packet psb()

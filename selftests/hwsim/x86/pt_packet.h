@@ -60,6 +60,11 @@ IpBytes whole(std::uint64_t ip);
 Packet ip(IpKind kind, IpBytes form, std::uint64_t ip);
 /* "outcomes" holds the oldest branch in the highest of its "count" bits; 1 is taken. */
 Packet tnt(std::uint64_t outcomes, unsigned count);
+/* Of up to short_tnt_bits: the only byte of that packet. */
+constexpr std::uint8_t short_tnt(std::uint64_t outcomes, unsigned count)
+{
+	return static_cast<std::uint8_t>((outcomes | std::uint64_t{1} << count) << 1);
+}
 Packet psb();
 Packet psbend();
 Packet mode_exec(std::uint8_t mode);

@@ -49,13 +49,13 @@ public:
 	/* TraceEn was cleared: pending outcomes are written. */
 	void stop() { flush_tnt(); }
 
-	void conditional(bool taken)
+	[[gnu::always_inline]] void conditional(bool taken)
 	{
 		if (!with_tnt)
 			return;
 		outcomes = outcomes << 1 | (taken ? 1 : 0);
 		if (++outcome_count == profile.pt_habits.most_outcomes)
-			flush_tnt();
+			put_outcomes();
 	}
 	void tip(std::uint64_t ip) { put_ip(IpKind::tip, ip); }
 	void fup(std::uint64_t ip) { put_ip(IpKind::fup, ip); }
@@ -69,7 +69,7 @@ public:
 	 * empties the stack, so that decoders that pop at every RET and decoders that pop at compressed ones only have the same
 	 * stack.
 	 */
-	void ret(std::uint64_t target)
+	[[gnu::always_inline]] void ret(std::uint64_t target)
 	{
 		if (compress_ret && return_count && returns[(return_top - 1) % return_depth] == target) {
 			return_top--;
@@ -161,6 +161,17 @@ private:
 	void put_time_and_ratio();
 	void put_time_lost();
 	void flush_tnt();
+	/* As many as a packet takes: of most traces most packets are short TNTs. A byte needs no PAD, unless the word is another packet's alone. */
+	void put_outcomes()
+	{
+		if (outcome_count != short_tnt_bits || with_cyc || muted || word_taken || used == capacity)
+			return flush_tnt();
+		queue[used++] = short_tnt(outcomes, short_tnt_bits);
+		place++;
+		since_psb++;
+		outcomes = 0;
+		outcome_count = 0;
+	}
 	void reset_compression();
 	/* The always running timer (ART) at this time. */
 	std::uint64_t art(std::uint64_t tsc) const { return tsc * profile.tsc_denominator / profile.tsc_numerator; }

@@ -127,7 +127,7 @@ public:
 	 * branch within the level may be told by plain_transfer(), and arrivals by arrive_by_the_dozen().
 	 */
 	bool is_plain() const { return plain && packet_en; }
-	void plain_transfer(const Transfer &transfer)
+	[[gnu::always_inline]] void plain_transfer(const Transfer &transfer)
 	{
 		stream.begin();
 		switch (transfer.kind) {
@@ -142,9 +142,12 @@ public:
 		case Branch::ret:
 			stream.ret(transfer.to.pc);
 			break;
-		default:
-			branch_packet(transfer);
+		default: {
+			/* The original stays in registers. */
+			const Transfer copy = transfer;
+			branch_packet(copy);
 			break;
+		}
 		}
 	}
 	std::uint64_t return_address() const { return stream.return_address(); }
