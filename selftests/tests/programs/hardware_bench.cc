@@ -3,7 +3,7 @@
  * Compares the in-tree driver with ours: the instructions that the kernel retires for the same work. Runs on virtual hardware
  * with retired.so (selftests/hwsim), because the processor's own counters stand still where it matters.
  *
- * auxpmu_hardware_bench auxpmu_pt|auxpmu_bts [WORD...]     only the rows with one of these words in their name
+ *   auxpmu_hardware_bench auxpmu_pt|auxpmu_bts [WORD...]     only the rows with one of these words in their name
  */
 #include <algorithm>
 #include <chrono>

@@ -34,7 +34,7 @@ int unload(const char *module)
 	return ::syscall(SYS_delete_module, module, O_NONBLOCK) ? errno : 0;
 }
 
-/* The synthetic PMU, and what it stands on: it is brought by the one and keeps the other. */
+/* The module of the synthetic PMU: loading auxpmu loads it through a softdep, and it keeps auxpmu in use. */
 constexpr const char *synth_module = "auxpmu_synth";
 
 void unload_all()
@@ -169,7 +169,7 @@ TEST_CASE("rmmod is refused while another PMU's event still maps one of our buff
 		software.close();
 		wait_until("rmmod to work", [module] { return unload(module) == 0; });
 	}
-	/* Loading a backend makes modprobe load auxpmu_synth as well, because it depends on the framework. */
+	/* Loading a backend loads the framework, whose softdep makes modprobe load auxpmu_synth, too. */
 	unload_all();
 	load("auxpmu");
 }
