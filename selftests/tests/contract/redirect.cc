@@ -89,7 +89,7 @@ TEST_CASE("A software event shares an AUX event's ring, whichever is closed firs
 		CHECK(tracer.drain() == 0);
 		must_yield(tracer.tally.aux_bytes, "while its CPU was busy");
 		CHECK(tracer.tally.lost == 0);
-		/* The others may have filled their buffers. */
+		/* PMUs other than the synthetic one may have filled their buffers. */
 		if (synthetic()) {
 			CHECK(tracer.tally.truncated == 0);
 			CHECK(tracer.tally.aux_bytes == 8 * KiB + setup.record);
@@ -401,7 +401,7 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 	char byte;
 	REQUIRE(::read(up[0], &byte, 1) == 1);
 
-	/* On any CPU, inherited: the old way to do this. */
+	/* On any CPU, inherited: an old trick, which is refused. */
 	setup.inherit = true;
 	CHECK_FALSE(Event::open(make_attr(setup), setup.target));
 	/* On any CPU, not inherited; and inherited, one per CPU. */

@@ -82,7 +82,7 @@ int open_event(const perf_event_attr &attr, Target target = Target::on_cpu(0), i
 	return code_of(Event::open(attr, target, group));
 }
 
-/* The open is refused because of what the change does to attr. */
+/* Opens an event with an attr as modified by the change. */
 Way opening(std::string what, int expected, const std::function<void(perf_event_attr &)> &change,
 	Target target = Target::on_cpu(0))
 {
@@ -265,7 +265,10 @@ std::vector<Way> ways_of_claims()
 				}});
 	if (intree() == "intel_pt") {
 		ways.push_back({"TraceEn is set", EBUSY, [] {
-					/* Stopped, so that nothing is written; ToPA and BranchEn, as each processor takes it. */
+					/*
+					 * Set IA32_RTIT_STATUS.Stopped so that nothing is written; use ToPA and BranchEn, which
+					 * every processor accepts.
+					 */
 					Meddling stopped(rtit_status, 0x20), on(rtit_ctl, 0x2101);
 					return open_event(usual());
 				}});
@@ -283,7 +286,7 @@ std::vector<Way> ways_of_claims()
 	return ways;
 }
 
-/* Where users could hand our buffers to another PMU: nobody may, who may open the unit otherwise. */
+/* Where users could pass our buffers to another PMU, a user who may otherwise open the unit is refused. */
 Way beside_a_foreign_one()
 {
 	Way way = opening_as_nobody("beside a foreign, by nobody", Target::task());
@@ -298,7 +301,7 @@ Way beside_a_foreign_one()
 
 /* --- the check ---------------------------------------------------------------------------------- */
 
-/* Goes each way, and has the unit looked at by more than what any user sees. */
+/* Tries each way, and lets look() check more of the unit than users can see. */
 void go(const std::vector<Way> &ways, const std::function<void()> &look = [] {})
 {
 	const auto before = module_users();
@@ -318,7 +321,7 @@ void go(const std::vector<Way> &ways, const std::function<void()> &look = [] {})
 		}
 		look();
 	}
-	/* And what is asked rightly is had. */
+	/* A correct request is granted. */
 	Setup setup;
 	setup.exclude_kernel = true;
 	Tracer tracer(setup);
@@ -342,7 +345,7 @@ TEST_CASE("After a refusal nothing of the trace units, of the kernel's own PMU a
 	auto ways = ways_of_any();
 	for (Way &way : ways_of_claims())
 		ways.push_back(std::move(way));
-	/* One region in a table: several blocks cannot be overwritten. */
+	/* With one output region per ToPA table, several blocks cannot be used in overwrite mode. */
 	if (intree() == "intel_pt" && pmu().cap("topa_multiple_entries") == "0")
 		ways.push_back(mapping(
 			"several blocks to overwrite", ENOMEM, usual(), 64 * KiB, AuxMode::overwrite, "orders"));
@@ -361,7 +364,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		SKIP("no unit can be modelled: " << made.error().text);
 	ModelledUnit unit = std::move(*made);
 	const std::string tested = options().pmu;
-	/* Whatever happens, the others test what they have to. */
+	/* Whatever happens, the other tests get the PMU that they have to test. */
 	struct Back {
 		const std::string &pmu;
 		~Back() { select_pmu(pmu); }
@@ -429,7 +432,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 			ways.push_back(mapping("an area of one record", ENOMEM, usual(), page_size()));
 		if (attributes.empty())
 			ways.push_back(beside_a_foreign_one());
-		/* A user that is left would keep it alive. */
+		/* A leftover user would keep the unit alive. */
 		go(ways, [&] {
 			unit.live(false).value();
 			CHECK_FALSE(Pmu::find("refusing"));
