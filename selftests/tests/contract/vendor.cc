@@ -68,7 +68,7 @@ public:
 
 	/* 0, or the errno with which it could not be loaded. */
 	int refused() const { return refusal; }
-	/* Throws unless everything that it held is free again. */
+	/* Unloads the backend; throws unless what it held becomes free again. */
 	void unload()
 	{
 		refusal = ENOENT;
