@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only drivers/bts/unit.c: a branch trace store as in SDM volume 3, "Branch Trace Store
+// SPDX-License-Identifier: GPL-2.0-only
+// drivers/bts/unit.c: a branch trace store as in SDM volume 3, "Branch Trace Store
 // (BTS)", writes records into buffers of any shape: how the driver programs it, where records land, when it interrupts, and
 // the position that the driver reports.
 #include "driver.h"
@@ -28,17 +29,17 @@ auto &area()
 	return unit_entry_area.cpu_debug_store;
 }
 
-// What the absolute maximum may mean to a processor: no record ends behind it, none reaches it, or none begins there.
+// What the BTS absolute maximum may mean to a processor: no record ends behind it, none reaches it, or none begins there.
 enum class Reading { ends, reaches, begins };
 constexpr Reading readings[] = {Reading::ends, Reading::reaches, Reading::begins};
 
-// The store of the one CPU.
+// The branch trace store of the one CPU.
 struct Store {
 	Reading reading = Reading::ends;
-	std::uint64_t number = 1; // of the next record
+	std::uint64_t number = 1; // number of the next record
 	std::uint64_t dropped = 0;
 	unsigned which = 0; // word of the record that is not 0
-	bool eager = false; // goes to the base at once, not with the next record
+	bool eager = false; // wraps to the base at once, not with the next record
 
 	bool has_room() const
 	{
@@ -48,7 +49,7 @@ struct Store {
 		       : reading == Reading::reaches ? end < maximum
 						     : area().bts_index < maximum;
 	}
-	// A branch.  True when it asks for an interrupt.
+	// Stores a branch. True if it raises an interrupt.
 	bool branch()
 	{
 		const auto ctl = processor.registers[debugctl];
@@ -72,7 +73,7 @@ struct Store {
 	}
 };
 
-// An event on the CPU, whose unit has been taken.
+// An event on the CPU, which has taken the unit.
 struct Bts {
 	perf_event event{};
 	auxpmu_unit unit;
@@ -148,7 +149,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				auto &window = one.unit.window;
 				const auto grid = (chunk + record - 1) / record * record;
 				const auto records = (chunk + bytes - grid) / record;
-				// So many spare, so many for the window, and the interrupt at one of them.
+				// Numbers of records: the spare ones, those of the window, and the one that interrupts.
 				const auto spare = pick(random, 1, records / 2),
 					   behind = pick(random, 0, records - spare - 1);
 				const auto whole = pick(random, 1, records - spare - behind);
@@ -160,7 +161,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				one.unit.rules.spare = static_cast<u32>(spare * record);
 				one.unit.buffer = buffer.get();
 				one.store.reading = readings[n % 3];
-				// A slot is left over, which none but those that ask where records begin write to.
+				// One slot is left over; only processors that check where records begin write to it.
 				const auto told = whole + spare - 1,
 					   room = told + (one.store.reading == Reading::begins);
 				for (std::uint64_t at = 0; at < size; at += page)
@@ -189,7 +190,7 @@ TEST_CASE("bts: a window is written where the buffer has it, asks for its interr
 				const auto due = (window.irq - window.from) / record;
 				ENSURE(interrupt == (due <= written ? due : 0));
 				ENSURE(one.position() == written * record);
-				// At its end it drops what comes, and whether it has cannot be told.
+				// At its end the unit drops further records, and software cannot tell whether it has.
 				ENSURE(one.gap == (written >= told));
 				ENSURE(bts_units.errors.full == one.gap);
 				ENSURE(one.store.dropped == branches - written);
@@ -242,11 +243,11 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 					const Layout layout{12, {order}};
 					Buffer buffer(layout, true, page, true, random);
 					const auto reading = readings[run % 3];
-					// But for the slot that is left over.
+					// Without the slot that is left over.
 					const auto size = layout.bytes(), told = size / record * record - record,
 						   lap = told + (reading == Reading::begins ? record : 0);
 					std::uint64_t head = 0;
-					bool ended = false; // the first lap: the slot that tells is written
+					bool ended = false; // the first lap: the slot that shows its end is written
 
 					INFO("order " << order << " which " << which << " eager " << eager);
 					Bts one;
@@ -266,7 +267,8 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 						const std::uint64_t amounts[] = {pick(random, 0, 5),
 							pick(random, 0, left), left, pick(random, 0, 3 * lap / record)};
 						const auto branches = amounts[pick(random, 0, 3)];
-						// Bytes in laps of the whole buffer, of which the last few hold no record.
+						// Counts bytes in laps of the whole buffer, whose last few bytes hold no
+						// record.
 						auto at = from % size;
 						std::uint64_t laps = 0;
 						const bool before = ended;
@@ -288,7 +290,7 @@ TEST_CASE("bts: one block is overwritten round and round, and what can be known 
 						bts_unit_disarm(&one.unit);
 
 						const auto truly = laps * size + at - from % size;
-						// More than the offset tells is known once only.
+						// The driver knows more than the offset shows only once.
 						const bool newly = !before && ended;
 						auto known = (at + size - from % size) % size;
 						if (newly && known < told - from % size)
@@ -376,7 +378,7 @@ TEST_CASE("bts: what an NMI switched off stays off, and is switched off once mor
 	processor.in_nmi = false;
 	CHECK(bts_units.latched);
 	CHECK((one.ctl() & ours) == 0);
-	// Somebody who had read the register before the NMI writes it back.
+	// Code that had read the register before the NMI writes it back.
 	processor.registers[debugctl] = 0x4000 | tr | bts | btint;
 	bts_unit_disarm(&one.unit);
 	CHECK_FALSE(bts_units.on);
@@ -412,7 +414,7 @@ TEST_CASE("bts: the claim leaves everything as it was found")
 		one.take();
 		CHECK(processor.registers[ds_area] == reinterpret_cast<std::uint64_t>(&area()));
 		area() = {1, 2, 3, 4};
-		processor.registers[ds_area] = 0; // by a suspend
+		processor.registers[ds_area] = 0; // cleared by a suspend
 		bts_unit_invalidate(&one.unit);
 		CHECK(processor.registers[ds_area] == reinterpret_cast<std::uint64_t>(&area()));
 		bts_unit_release();

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only The contract of module/chunks.h: the map tells which chunk holds
+// SPDX-License-Identifier: GPL-2.0-only
+// The contract of module/chunks.h: the map tells which chunk holds
 // each byte, and where regions end. The oracle is a plain array with one entry per page (or byte), filled
 // by walking the blocks.
 #include "layout.h"
@@ -30,7 +31,8 @@ struct Facts {
 	}
 };
 
-// Empty when the map agrees with the facts about every chunk and about both ends (or, when bytes are few, all) of every page.
+// Empty if the map agrees with the facts about every chunk and about the first and last byte (or, when bytes are few, every
+// byte) of every page.
 std::string disagreement(const Layout &layout, bool every_byte)
 {
 	const Map map(layout);
@@ -69,7 +71,7 @@ std::string disagreement(const Layout &layout, bool every_byte)
 	return {};
 }
 
-// Where regions end in one lap, as offsets 1 .. size of the buffer.
+// Where regions end in one lap, as offsets from 1 to the size of the buffer.
 std::vector<std::uint64_t> region_ends(const Layout &layout, std::uint64_t granule)
 {
 	std::vector<std::uint64_t> ends;
@@ -85,7 +87,7 @@ std::vector<std::uint64_t> region_ends(const Layout &layout, std::uint64_t granu
 	return ends;
 }
 
-// Empty when floor and ceil agree, for every byte of one lap that begins at `base`, with a search through all ends.
+// Empty if floor and ceil agree, for every byte of one lap that begins at `base`, with a search through all ends.
 std::string region_disagreement(const Layout &layout, std::uint64_t granule, std::uint64_t base)
 {
 	const Map map(layout);
@@ -93,7 +95,7 @@ std::string region_disagreement(const Layout &layout, std::uint64_t granule, std
 	std::vector<bool> is_end(size + 1, false);
 	for (auto end : region_ends(layout, granule))
 		is_end[end] = true;
-	is_end[0] = true; // the end of the lap before, or the beginning of all
+	is_end[0] = true; // the end of the previous lap, or the very beginning
 	std::uint64_t floor = base;
 	for (std::uint64_t offset = 0; offset <= size; ++offset) {
 		const auto where = [&] {

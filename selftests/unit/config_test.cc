@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only drivers/pt/config.c: which attr.config a processor accepts, and the resulting
+// SPDX-License-Identifier: GPL-2.0-only
+// drivers/pt/config.c: which attr.config a processor accepts, and the resulting
 // IA32_RTIT_CTL, against the rules of SDM volume 3 ("IA32_RTIT_CTL MSR" and the CPUID bits it depends on), bit by bit.
 #include "driver.h"
 #include "processor.h"
@@ -16,12 +17,12 @@ using namespace unit;
 namespace
 {
 
-// Names in sysfs are those of the kernel's own intel_pt, so that a user's command line goes with both.
+// Names in sysfs are those of the in-tree intel_pt, so that a user's command line works with both.
 struct Bits {
 	const char *name, *place;
 	unsigned lowest, highest;
-	int needs;     // a capability, or none
-	int encodings; // the capability whose bit n says that n is a value
+	int needs;     // the required capability, or none
+	int encodings; // the capability whose bit n tells that n is a valid value
 };
 constexpr int none = -1;
 constexpr Bits known[] = {
@@ -72,12 +73,13 @@ bool taken(std::uint64_t config)
 	const auto bit = [&](unsigned n) -> bool {
 		return config >> n & 1;
 	};
-	// MTC with no period given has period 0, which need not be a value; FUP on PTW takes PTW.
+	// MTC without a period has period 0, which may be unsupported; FUP on PTW requires PTW.
 	if (bit(9) && !(config >> 14 & 15) && !(caps_of(PT_MTC_PERIODS) & 1))
 		return false;
 	if (bit(5) && !bit(12))
 		return false;
-	// Bit 0 says that branch is to be taken as it is; without, branches are always traced and nobody need say so.
+	// Bit 0 says that the branch bit is taken literally; without it, branches are always traced and the branch bit must be
+	// clear.
 	if (bit(0))
 		return bit(13) || !processor.needs_branches;
 	return !bit(13);
@@ -91,7 +93,7 @@ perf_event_attr attr_of(std::uint64_t config)
 	return attr;
 }
 
-// What the code under test answers, and why, if it refuses.
+// The answer of the code under test, and the reason if it refuses.
 int check(const perf_event_attr &attr, std::string *why = nullptr)
 {
 	char text[PT_CONFIG_WHY] = "";
@@ -104,7 +106,7 @@ int check(const perf_event_attr &attr, std::string *why = nullptr)
 	return ret;
 }
 
-// It has to say the same as the rules above.
+// Checks that the code under test agrees with the rules above.
 void compare(std::uint64_t config)
 {
 	const int ret = check(attr_of(config));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// AUX buffers for the unit tests of the drivers' pure parts: pages somewhere in memory, in blocks as a layout says, with the
-// maps that the framework makes of them.  What it shares with the code under test are these maps, which have tests of their
-// own.
+// AUX buffers for the unit tests of the drivers' pure parts: pages somewhere in memory, in blocks according to a layout, with
+// the maps that the framework makes of them. These maps are the only code shared with the code under test; they have tests of
+// their own.
 #pragma once
 
 #include "layout.h"
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#define private backend // the members of that name are no C++
+#define private backend // the members of this name are not valid C++
 extern "C" {
 #include "auxpmu.h"
 }
@@ -21,7 +21,8 @@ namespace unit
 class Buffer
 {
 public:
-	// Regions are chunks, in parts of `granule` bytes at most.  Memory that is only spoken of is not there.
+	// Regions are chunks, split into parts of at most `granule` bytes. Memory that is only referred to by address is not
+	// allocated.
 	Buffer(const Layout &layout, bool overwrite, std::uint64_t granule, bool there, Random &random)
 		: chunks_(layout), regions_(split(layout, overwrite ? ~std::uint64_t{0} : granule))
 	{
@@ -56,12 +57,12 @@ private:
 		return split;
 	}
 
-	// Each block at a multiple of its size, as the page allocator has it, in any order, and never two that touch.
+	// Each block lies at a multiple of its size, as with the page allocator, in any order, and no two are adjacent.
 	void place(const Layout &layout, bool there, Random &random)
 	{
 		std::vector<std::size_t> order(layout.orders.size());
 		std::vector<std::uint64_t> where(layout.orders.size());
-		std::uint64_t next = 0x200000000000; // far from what this program has
+		std::uint64_t next = 0x200000000000; // far from this program's own mappings
 
 		std::iota(order.begin(), order.end(), 0);
 		std::shuffle(order.begin(), order.end(), random);

@@ -11,7 +11,7 @@ using namespace unit;
 namespace
 {
 
-// The fuzzer's bytes, zeros when they have run out.
+// The fuzzer's bytes, followed by zeros when they are used up.
 class Bytes
 {
 public:
@@ -24,7 +24,7 @@ public:
 			value = value << 8 | *data_++;
 		return value;
 	}
-	// Mostly powers of two up to twice the page, for other rules are soon refused.
+	// Mostly powers of two up to twice the page size, because other rules are soon refused.
 	std::uint32_t align(unsigned page_shift)
 	{
 		const auto shape = static_cast<unsigned>(next(1));
@@ -90,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	request.wakeup = flags & 128 ? bytes.next(8) : request.head + bytes.next(2);
 
 	const Map map(layout);
-	// The last positions of all are the one thing 64 bits do not hold.
+	// Positions near the very end are the only ones that 64 bits cannot hold.
 	request.head &= ~std::uint64_t{0} >> 1;
 	request.space %= layout.bytes();
 	const bool valid = !auxpmu_window_rules_valid(&rules, map.get());
@@ -98,7 +98,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 		std::fprintf(stderr, "accepted: %s; %s\n", text(rules).c_str(), layout.text().c_str());
 		std::abort();
 	}
-	// Larger units teach nothing and take the oracles long.
+	// Larger units add no coverage and take the oracles a long time.
 	if (!valid || rules.atom > 64 * layout.page())
 		return -1;
 	const auto got = auxpmu_window_next(map.get(), &rules, &request);

@@ -18,7 +18,7 @@ extern "C" {
 #include "window.h"
 }
 
-// A REQUIRE for loops: says something only when it fails, for TAP has a line for each assertion.
+// A REQUIRE for loops: it reports only failures, because TAP prints a line for each assertion.
 #define ENSURE(...)                                                                                                    \
 	do {                                                                                                           \
 		if (!(__VA_ARGS__))                                                                                    \
@@ -52,8 +52,8 @@ struct Layout {
 	}
 };
 
-// What the allocator noted on each page: the order on the first page of a block, and on the others a trap, because the code
-// has no business there.
+// What the allocator noted on each page: the order on the first page of a block, and a trap on the others, because the code
+// must not read these.
 constexpr unsigned not_a_first_page = 0xdead;
 
 inline std::vector<unsigned> page_notes(const Layout &layout)
@@ -72,7 +72,7 @@ inline unsigned note_of(const void *ctx, u32 page)
 	return static_cast<const std::vector<unsigned> *>(ctx)->at(page);
 }
 
-// The chunk map of a layout, made as buffer.c makes it: scan, then a table only if the chunks differ.
+// The chunk map of a layout, built as buffer.c does it: a scan, then a table only if the chunks differ.
 class Map
 {
 public:
@@ -98,7 +98,7 @@ private:
 	std::unique_ptr<u32[]> table_;
 };
 
-// Every way to cut `pages` pages into blocks of powers of two, at any offset.
+// Every way to split `pages` pages into blocks whose sizes are powers of two, at any offset.
 inline std::vector<std::vector<unsigned>> all_tilings(unsigned pages)
 {
 	std::vector<std::vector<std::vector<unsigned>>> of(pages + 1);
@@ -119,7 +119,7 @@ inline std::uint64_t pick(Random &random, std::uint64_t from, std::uint64_t to)
 	return std::uniform_int_distribution<std::uint64_t>(from, to)(random);
 }
 
-// A layout as an allocator under pressure might produce it: a largest order that changes as memory breaks up.
+// A layout as an allocator under memory pressure might produce it: its largest order changes as memory fragments.
 inline Layout random_layout(Random &random, unsigned page_shift, std::uint64_t pages, unsigned max_order)
 {
 	Layout layout{page_shift, {}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// drivers/pt/leaf.c: what processors with different leaves 14H have in common, against sets: a flag or a value is common if each has
-// it, as many address ranges as the one that has fewest.
+// drivers/pt/leaf.c: what processors with different leaves 14H have in common, compared with sets: a flag or a value is common
+// if every processor has it; the number of address ranges is that of the processor with the fewest.
 #include "layout.h"
 
 extern "C" {
@@ -19,13 +19,13 @@ using namespace unit;
 namespace
 {
 
-// Bits of a register, or a number in it.
+// Some bits of a register, or a number in it.
 struct Field {
 	unsigned subleaf, reg, lowest, width;
 	bool number;
 };
 
-// SDM volume 3, "CPUID Leaf 14H": what is reserved is taken for flags.
+// SDM volume 3, "CPUID Leaf 14H"; reserved bits are treated as flags.
 constexpr Field fields[] = {
 	{0, PT_EAX, 0, 32, true},
 	{0, PT_EBX, 0, 32, false},
@@ -44,7 +44,7 @@ std::uint32_t value_of(const pt_leaf &leaf, const Field &field)
 		leaf.reg[field.subleaf][field.reg] >> field.lowest & ((std::uint64_t{1} << field.width) - 1));
 }
 
-// Bits are mostly there, so that several processors have some in common.
+// Most bits are set, so that several processors have some in common.
 pt_leaf any_leaf(Random &random)
 {
 	pt_leaf leaf{};

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only The functions of processor and memory that the shim of the
-// kernel calls.
+// SPDX-License-Identifier: GPL-2.0-only
+// The functions for processor and memory that the shim of the kernel calls.
 #include "processor.h"
 
 #include "driver.h"
@@ -83,7 +83,7 @@ bool pt_needs_branches()
 	return processor.needs_branches;
 }
 
-// The framework's: see module/auxpmu.h.
+// A function of the framework: see module/auxpmu.h.
 void *auxpmu_buffer_run(const auxpmu_buffer *buffer, u64 position, u64 *length)
 {
 	const auto offset = position % buffer->size;

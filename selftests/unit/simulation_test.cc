@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only A trace unit that obeys its windows, a consumer that reads when it likes, and
+// SPDX-License-Identifier: GPL-2.0-only
+// A trace unit that obeys its windows, a consumer that reads when it likes, and
 // the buffer between them, cell by cell: the consumer reads what was written, and when it has read everything it can
 // always get more.
 #include "window_oracle.h"
@@ -14,7 +15,7 @@ namespace
 
 struct Cell {
 	std::uint64_t position = ~std::uint64_t{0};
-	std::uint64_t sequence = 0; // of the data byte; 0 is padding
+	std::uint64_t sequence = 0; // sequence number of the data byte; 0 is padding
 	bool unread = false;
 };
 
@@ -35,13 +36,13 @@ public:
 	}
 	bool valid() const { return !auxpmu_window_rules_valid(&rules_, map_.get()); }
 
-	// Full trace: one perf transaction after the other, a few windows in each.
+	// Full trace: one perf transaction after the other, with a few windows in each.
 	void trace(int transactions)
 	{
 		while (transactions--) {
 			if (pick(random_, 0, 2))
 				consume();
-			// What perf_aux_output_begin() says.
+			// The result of perf_aux_output_begin().
 			auto space = head_ - tail_ < size() ? (tail_ - head_ - 1) % size() : 0;
 			const auto begin = head_;
 			const auto wakeup = pick(random_, 0, 3) ? head_ + pick(random_, 0, size()) : 0;
@@ -62,7 +63,7 @@ public:
 		tally_.laps += head_ / size();
 	}
 
-	// Flight recorder: nobody reads, until somebody takes a snapshot.
+	// Flight recorder: nobody reads until a snapshot is taken.
 	void record(int windows)
 	{
 		while (windows--) {
@@ -94,7 +95,7 @@ private:
 		const auto until = tail_ + (pick(random_, 0, 3) ? pick(random_, 0, head_ - tail_) : head_ - tail_);
 		for (; tail_ < until; ++tail_) {
 			if (!cell(tail_).unread)
-				break; // written, but not handed over yet: aux_head does not say so
+				break; // written, but not yet handed over: aux_head does not include it
 			must(cell(tail_).position == tail_, "another byte is read than was written");
 			if (cell(tail_).sequence) {
 				must(cell(tail_).sequence == read_ + 1, "a byte is lost or read twice");
@@ -117,8 +118,8 @@ private:
 		for (; head_ < window.from; ++head_, ++tally_.padded)
 			write(head_, 0);
 
-		// It runs until it has interrupted and somebody stopped it, or to the limit and a little over, or
-		// somebody wants it to stop anywhere in between.
+		// The unit runs until it has interrupted and is stopped, or to the limit and a little beyond, or until it is
+		// stopped anywhere in between.
 		const bool endless = window.to == AUXPMU_NO_LIMIT;
 		const auto limit = endless ? head_ + 3 * size() : window.to;
 		std::uint64_t stop = limit, over = 0;
@@ -141,7 +142,7 @@ private:
 			if (pick(random_, 0, 63) == 0)
 				consume_some(request);
 		}
-		// What it writes behind the limit counts if it is whole, and is garbage otherwise.
+		// What the unit writes behind the limit counts if it is whole, and is garbage otherwise.
 		const auto whole = request.overwrite || pick(random_, 0, 1) ? over / rules_.atom * rules_.atom : 0;
 		for (std::uint64_t byte = 0; byte < (request.overwrite ? whole : over); ++byte) {
 			must(!rules_.contiguous || same_chunk(from, stop + byte), "left the chunk behind the limit");
@@ -178,8 +179,8 @@ private:
 	std::uint64_t sequence_ = 0, read_ = 0;
 };
 
-// Hardware that stops at region ends, as perf's core and a consumer see it who reads whenever it is woken. It is woken late: when
-// the window behind the interrupt has been taken. The unit writes on while its interrupt is on its way.
+// Hardware that stops at region ends, as seen by perf's core and by a consumer that reads whenever it is woken. The wakeup is
+// late: it comes when the window behind the interrupt has been taken. The unit keeps writing while its interrupt is on its way.
 class Follower
 {
 public:
@@ -189,7 +190,7 @@ public:
 	{
 	}
 
-	// How often the unit came to the end of its window, where trace is lost, in so many windows.
+	// In how many of the given number of windows the unit reached the end, where trace is lost.
 	unsigned stops(unsigned windows, Random &random)
 	{
 		unsigned stopped = 0;
@@ -225,7 +226,7 @@ private:
 	std::uint64_t head_ = 0, tail_ = 0, woken_ = 0, to_be_read_ = 0;
 };
 
-// Pages of a buffer in blocks as large as they get, in two halves, in single pages, or mixed.
+// The pages of a buffer, in blocks as large as possible, in two halves, in single pages, or mixed.
 std::vector<Layout> layouts_of(unsigned order, Random &random)
 {
 	std::vector<Layout> layouts = {
@@ -349,7 +350,7 @@ TEST_CASE("who reads when woken loses nothing at a whole number of regions that 
 
 TEST_CASE("a watermark that leaves less than two regions is too late: the unit stops before room is seen")
 {
-	// There the unit is told the end of its last region before the consumer has been woken at all.
+	// There the unit has been given the end of its last region before the consumer has been woken at all.
 	Random random(10);
 	for (unsigned order : {1U, 4U, 8U}) {
 		const std::uint64_t size = std::uint64_t{4096} << order,

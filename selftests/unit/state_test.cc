@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The contract of module/core/state.h, by model checking: every interleaving of an owner, of NMIs that interrupt it and each
-// other, and of every way an action may go. The model does the actions; only the decisions are those of the code under test.
+// other, and of every outcome of an action. The model performs the actions; only the decisions are made by the code under test.
 //
-// All this happens on one CPU, so an NMI runs to its end before what it interrupted goes on. Hence a cmpxchg loop is one
+// All this happens on one CPU, so an NMI runs to its end before the interrupted context continues. Hence a cmpxchg loop is one
 // atomic step here: it succeeds only with the word it computed from, as if read at that very moment, and an NMI that came
 // between read and cmpxchg is an NMI that came before the read.
 #include "layout.h"
@@ -36,17 +36,17 @@ const char *name(enum auxpmu_request request)
 	return names[request];
 }
 
-// Everything there is: the word, and what it is about.
+// The whole state: the word, and everything that it describes.
 struct World {
 	u32 word = 0;
-	bool hardware = false; // is on
-	bool open = false;     // a transaction is
+	bool hardware = false; // the hardware is on
+	bool open = false;     // a transaction is open
 	bool acting = false;   // an action is under way
-	bool fresh = false;    // nothing has been written since begin: a window there cannot be used up
-	bool run = false;      // the wishes, noted by the model itself
+	bool fresh = false;    // nothing has been written since begin: the window cannot be used up
+	bool run = false;      // the requests, noted by the model itself
 	bool stopped = false;
 	bool paused = false;
-	bool interrupt = false; // came while the hardware was on, and is not served yet
+	bool interrupt = false; // came while the hardware was on, and has not been served yet
 	bool closed = false;    // a CLOSE was noted since the buffer was last found full
 
 	u32 key() const
@@ -68,7 +68,7 @@ struct World {
 	}
 };
 
-// Where a context stands. Between any two of these steps an NMI may come.
+// The step that a context has reached. An NMI may come between any two of these steps.
 enum Step { NOTE, OWN, ACT, ACT_MORE, DONE, RETURNED };
 
 struct Place {
@@ -98,7 +98,7 @@ void must(bool truth, const char *what, const Point &at)
 				")");
 }
 
-// True of every moment.
+// Invariants that hold at every moment.
 void check_always(const Point &at)
 {
 	const auto &world = at.world;
@@ -116,7 +116,7 @@ void check_always(const Point &at)
 	}
 }
 
-// True when an owner lets go: no wish is left unserved.
+// Holds when an owner lets go: no request is left unserved.
 void check_served(const Point &at)
 {
 	const auto &world = at.world;
@@ -268,7 +268,7 @@ void act_more(Point &at)
 	}
 }
 
-// All ways in which the context at this point may make its next step.
+// All ways in which the context at this point may take its next step.
 std::vector<Point> steps(Point at)
 {
 	auto &world = at.world;
@@ -317,7 +317,7 @@ std::vector<Point> steps(Point at)
 		world.word = auxpmu_state_done(world.word, place.action, place.result);
 		world.acting = false;
 		if (place.result == AUXPMU_FAILED && !(world.word & AUXPMU_RUN)) {
-			// Giving up is one way to take a failure; it answers a START that came meanwhile, too.
+			// Giving up is one way to handle a failure; it also answers a START that came meanwhile.
 			world.run = false;
 			world.stopped = false;
 		}
@@ -377,7 +377,7 @@ public:
 					for (const auto &after : run(depth + 1, entry(at.world, request)))
 						reach({after, at.place});
 		}
-		// The reference may have moved: deeper runs never touch this depth's table, though.
+		// The reference may have become invalid, though deeper runs never touch the table of this depth.
 		return exits_[depth][start.key()] = std::move(found);
 	}
 
@@ -401,7 +401,7 @@ public:
 		return all;
 	}
 
-	// The most actions one call makes when nobody interrupts it any more; throws when there is no bound.
+	// The largest number of actions of one call that is no longer interrupted; throws if it is unbounded.
 	unsigned actions(const Point &at)
 	{
 		constexpr unsigned under_way = ~0U;
@@ -424,7 +424,8 @@ public:
 		return most;
 	}
 
-	// In how many ways a context may go on from here, with so many NMIs still to come; and where each leaves it.
+	// The number of ways in which a context may continue from here, with so many NMIs still to come, and the state in which
+	// each leaves it.
 	using Ways = std::map<std::pair<u32, int>, double>;
 	const Ways &ways(int depth, int nmis, const Point &at)
 	{
@@ -481,7 +482,8 @@ private:
 	std::map<std::tuple<int, int, std::uint64_t>, Ways> ways_;
 };
 
-// One call without interruptions; every action goes as `results` say, OK when they have run out. Returns what was done.
+// One call without interruptions; each action has the next result of `results`, and OK when these are used up. Returns the
+// actions taken.
 std::vector<enum auxpmu_action> call(
 	World &world, enum auxpmu_request request, std::vector<enum auxpmu_result> results = {})
 {
@@ -514,7 +516,7 @@ Checker &explored()
 	return checker;
 }
 
-/* The transaction is open and wanted, and nothing is written. */
+/* The transaction is open and requested to run, and nothing is written. */
 bool is_parked(u32 word)
 {
 	return (word & AUXPMU_OPEN) && (word & AUXPMU_RUN) && !(word & AUXPMU_ARMED);
@@ -606,7 +608,7 @@ TEST_CASE("a unit that is parked where its interrupt is due hands over what ther
 	World world;
 	call(world, AUXPMU_REQ_START);
 	CHECK(call(world, AUXPMU_REQ_CLOSE, {AUXPMU_USED_UP}) == Actions{AUXPMU_DO_DISARM, AUXPMU_DO_END});
-	/* Whoever took a sample arms it again, and looks. */
+	/* The context that took a sample rearms the unit and looks at the word. */
 	const u32 armed = AUXPMU_BUSY | AUXPMU_OPEN | AUXPMU_ARMED | AUXPMU_RUN;
 	CHECK(auxpmu_state_done(armed, AUXPMU_DO_DISARM, AUXPMU_USED_UP) == (armed & ~AUXPMU_ARMED));
 }

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only drivers/pt/topa.c: a trace unit follows the tables as in SDM volume 3, "Table of
+// SPDX-License-Identifier: GPL-2.0-only
+// drivers/pt/topa.c: a trace unit follows the tables as in SDM volume 3, "Table of
 // Physical Addresses", over buffers of any shape: where each byte lands, where the unit interrupts and stops, and the
 // position that the driver derives.
 #include "driver.h"
@@ -21,11 +22,11 @@ namespace
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t no_limit = ~std::uint64_t{0};
 
-// The regions of a buffer, told by its layout alone.
+// The regions of a buffer, derived from its layout alone.
 struct Regions {
 	struct Region {
 		std::uint64_t offset, length;
-		std::uint64_t bus; // where it lies
+		std::uint64_t bus; // its bus address
 	};
 	std::vector<Region> all;
 	std::uint64_t size = 0;
@@ -39,14 +40,14 @@ struct Regions {
 				all.push_back({size, length, virt_to_phys(buffer.at(size))});
 		}
 	}
-	// The one that holds the byte at that position.
+	// The region that holds the byte at this position.
 	std::size_t at(std::uint64_t position) const
 	{
 		auto behind = std::upper_bound(all.begin(), all.end(), position % size,
 			[](std::uint64_t offset, const Region &region) { return offset < region.offset; });
 		return static_cast<std::size_t>(behind - all.begin()) - 1;
 	}
-	// The end of the region that holds the byte at that position.
+	// The end of the region that holds the byte at this position.
 	std::uint64_t end(std::uint64_t position) const
 	{
 		const auto &region = all[at(position)];
@@ -54,7 +55,7 @@ struct Regions {
 	}
 };
 
-// The unit's output: the two registers, and what following the tables comes to.
+// The output of the unit: the two registers, and the result of following the tables.
 class Output
 {
 public:
@@ -64,7 +65,7 @@ public:
 		follow();
 	}
 
-	// Writes; of each piece in a region the bus address and the length are told.  Stops where STOP says.
+	// Writes bytes; reports bus address and length of each piece in a region. Stops at an entry with STOP set.
 	template <class Piece>
 	std::uint64_t write(std::uint64_t bytes, Piece &&piece)
 	{
@@ -76,7 +77,7 @@ public:
 			const auto entry = at(index);
 			const auto length = page << (entry >> 6 & 15), region = entry & ~std::uint64_t{0xfff};
 
-			// Reserved bits, and a region that is not at a multiple of its size: an operational error.
+			// Reserved bits that are set, and a region that is not aligned to its size, are an operational error.
 			ENSURE((entry & 0xc2a) == 0);
 			ENSURE(region % length == 0);
 			ENSURE(offset < length);
@@ -89,7 +90,7 @@ public:
 			if (entry & 4)
 				interrupted.push_back(written);
 			if (entry & 16) {
-				stopped = true; // and stays where it is
+				stopped = true; // and the position stays
 				break;
 			}
 			offset = 0;
@@ -105,7 +106,7 @@ public:
 	u32 index;
 	std::uint64_t offset;
 	bool stopped = false;
-	std::vector<std::uint64_t> interrupted; // after so many bytes
+	std::vector<std::uint64_t> interrupted; // number of bytes after which it interrupted
 
 private:
 	std::uint64_t at(u32 entry) const
@@ -118,7 +119,8 @@ private:
 	{
 		const auto entry = at(index);
 
-		// Only an address besides END; and where a table has one entry the second names the table itself.
+		// An END entry holds only an address besides END; if the unit supports only single-entry tables, the second
+		// entry points to the table itself.
 		ENSURE((entry & 0xffe) == 0);
 		ENSURE(index > 0);
 		if (single_entry_)
@@ -152,7 +154,7 @@ struct Topa {
 	~Topa() { pt_topa_free(topa); }
 	Topa(const Topa &) = delete;
 
-	// Which regions are marked, in the order in which the unit comes through all of them, lap by lap.
+	// Which regions are marked, in the order in which the unit passes through them, lap by lap.
 	std::vector<std::pair<std::uint64_t, std::uint64_t>> marks() const
 	{
 		std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
@@ -177,7 +179,7 @@ struct Topa {
 	}
 };
 
-// The bytes have to land where the buffer goes on, and nowhere else.
+// The bytes must land where the buffer continues, and nowhere else.
 struct Landing {
 	const Regions &regions;
 	std::uint64_t position;
@@ -201,12 +203,13 @@ std::vector<Layout> layouts(Random &random)
 			all.push_back({12, orders});
 	for (unsigned n = 0; n < 40; n++)
 		all.push_back(random_layout(random, 12, std::uint64_t{1} << pick(random, 4, 9), 6));
-	// More regions than one table, two, and four have; and just as many as one.
+	// More regions than one, two, and four tables hold; and exactly as many as one holds.
 	for (std::uint64_t pages : {512, 1024, 2048, 4096})
 		all.push_back({12, std::vector<unsigned>(pages, 0)});
 	all.push_back(random_layout(random, 12, 4096, 2));
 	for (int regions : {509, 510, 511, 1020, 1021}) {
-		// That many blocks: pages, and a few as large as it takes, of which one is cut until they are enough.
+		// Exactly this many blocks: pages, and a few blocks as large as needed, one of which is split until the number
+		// is right.
 		const std::uint64_t pages = regions > 512 ? 4096 : 1024;
 		Layout exact{12, std::vector<unsigned>(static_cast<std::size_t>(regions) - 12, 0)};
 		for (auto left = pages - exact.pages(); left; left &= left - 1)
@@ -257,7 +260,7 @@ TEST_CASE("topa: a window is written where the buffer has it, interrupts where i
 			ENSURE(region == regions.at(from));
 			ENSURE(begin.base % page == 0);
 
-			// Those two entries are marked, and no other.
+			// These two entries are marked, and no others.
 			std::vector<std::pair<std::uint64_t, std::uint64_t>> marks = {
 				{regions.at(window.to - 1), 0x14}};
 			if (window.irq != window.to)
@@ -353,7 +356,7 @@ TEST_CASE("topa: a buffer that is overwritten is written round and round, and te
 			Landing landing{regions, from};
 			ENSURE(unit.write(bytes, landing) == bytes);
 			ENSURE(unit.interrupted.empty());
-			// Where all regions are in one table, later laps stay in it.
+			// If all regions are in one table, later laps stay in it.
 			if (one.topa->loop && from + bytes > regions.size)
 				ENSURE(unit.base == one.topa->loop);
 
@@ -376,7 +379,7 @@ TEST_CASE("topa: with one entry in a table, each region stops; overwriting, the 
 	for (const auto &layout : layouts(random))
 		for (bool overwrite : {false, true}) {
 			if (overwrite && layout.orders.size() > 1)
-				continue; // refused before it comes to tables
+				continue; // refused before tables are made
 			Topa one(layout, overwrite, page << pick(random, 0, 3), random);
 			const auto &regions = one.regions;
 			std::uint64_t from = pick(random, 0, 3 * regions.size);

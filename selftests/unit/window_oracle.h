@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only Two oracles for module/window.h: byte by byte for small buffers, and by intervals for
+// SPDX-License-Identifier: GPL-2.0-only
+// Two oracles for module/window.h: byte by byte for small buffers, and by intervals for
 // buffers of any size. Both try candidate positions one after the other, and share nothing with the code under test. They
 // share with each other only the few rules below, before the first oracle.
 #pragma once
@@ -50,44 +51,45 @@ inline bool same(const Window &a, const Window &b)
 	return a.full == b.full && (a.full || (a.from == b.from && a.to == b.to && a.irq == b.irq));
 }
 
-// How many bytes a window may use from head on. The core counts one less than are free, and only region hardware may use
-// that one; but the core says 0 of a buffer filled to the brim, too, where there is no such byte.
+// How many bytes a window may use from head on. The core reports one byte less than is free, and only region hardware may use
+// that byte; but the core also reports 0 for a buffer that is completely full, where there is no such byte.
 inline std::uint64_t writable(const Rules &rules, std::uint64_t space)
 {
 	return rules.granule && space ? space + 1 : space;
 }
 
-// Where hardware that has one region and overwrites it has to interrupt: with its first lap it has filled the buffer.
+// Where hardware that has one region and overwrites it must interrupt: at the end of its first lap, when it has filled the
+// buffer.
 inline std::uint64_t first_lap_end(const Rules &rules, std::uint64_t from, std::uint64_t size)
 {
 	return rules.early && from / size == 0 ? size : AUXPMU_NO_LIMIT;
 }
 
-// Does hardware that stops at a region end have to be told before it comes to the last one, so that it goes on meanwhile?
+// Must hardware that stops at a region end interrupt before it reaches the last one, so that it can continue meanwhile?
 inline bool warns(const Rules &rules)
 {
 	return rules.granule != 0;
 }
 
-// Does hardware hold no more than the region that it writes?
+// Does the hardware hold no more than the region that it is writing?
 inline bool one_region(const Rules &rules)
 {
 	return rules.granule && rules.early;
 }
 
-// Does hardware that overwrites go on from the end of the buffer to its beginning?
+// Does overwriting hardware continue from the end of the buffer at its beginning?
 inline bool endless(const Rules &rules, std::size_t chunks)
 {
 	return !rules.contiguous || (rules.wraps && chunks == 1);
 }
 
-// May a window start here, as far as a grid goes that begins with the buffer and has whole units only?
+// May a window start here, according to a grid that begins with the buffer and has only whole units?
 inline bool in_grid(const Rules &rules, std::uint64_t from, std::uint64_t size)
 {
 	return !rules.grid || (from % size % rules.atom == 0 && from % size + rules.atom <= size);
 }
 
-// Is this a head such a unit leaves behind, if it starts with an empty buffer?
+// Is this a head that a unit with these rules leaves behind if it starts with an empty buffer?
 inline bool left_behind(const Rules &rules, std::uint64_t head)
 {
 	if (rules.atom % rules.start_align || rules.grid)
@@ -115,19 +117,19 @@ public:
 				if ((byte - first) % std::min<std::uint64_t>(
 							     length, rules.granule ? rules.granule : length) ==
 					0)
-					region_end_[byte] = true; // where a region begins, the one before has ended
+					region_end_[byte] = true; // where a region begins, the one before it has ended
 			page += std::uint64_t{1} << order;
 		}
 		chunks_ = chunk;
 	}
 
-	// The answer but for the interrupt: that needs a wakeup.
+	// Finds the answer except for the interrupt, which depends on a wakeup.
 	void place(std::uint64_t head, std::uint64_t space, bool overwrite)
 	{
 		head_ = head;
 		overwrite_ = overwrite;
 		from_.reset();
-		// Overwriting, two laps hold every chunk from its beginning to its end.
+		// When overwriting, two laps hold every chunk from its beginning to its end.
 		const auto horizon = overwrite ? 2 * size_ : writable(rules_, space);
 		usable_.assign(horizon + rules_.spare + 2, false);
 		std::fill_n(usable_.begin(), horizon, true);
@@ -135,7 +137,7 @@ public:
 			if (from % rules_.start_align || !in_grid(rules_, from, size_))
 				continue;
 			if (overwrite && endless(rules_, chunks_)) {
-				// It ends nowhere, but has to start where it could end somewhere.
+				// The window has no end, but must start where it could end somewhere.
 				auto to = from + 1;
 				// One of unit and end_align divides the other.
 				const auto far = to + (rules_.granule ? size_ : rules_.atom + rules_.end_align);
@@ -163,7 +165,8 @@ public:
 			return {0, 0, 0, true};
 		if (overwrite_ && endless(rules_, chunks_))
 			return {*from_, AUXPMU_NO_LIMIT, first_lap_end(rules_, *from_, size_), false};
-		// Of the places where it could stop, all but the one where it does, if there are others.
+		// The hardware may interrupt at each place where it could stop, except the one where it does stop, if there are
+		// others.
 		auto interrupts = ends_;
 		if (warns(rules_) && interrupts.size() > 1)
 			interrupts.pop_back();
@@ -219,7 +222,7 @@ private:
 	std::vector<std::uint64_t> ends_;
 };
 
-// The same by intervals, for buffers whose bytes cannot be listed.
+// The same oracle by intervals, for buffers too large to list their bytes.
 class IntervalOracle
 {
 public:
@@ -246,7 +249,8 @@ public:
 			const auto end = request.head + spread;
 			const auto limit = (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
 			if (limit > end || limit < from + rules_.atom || stop(from + 1) > limit) {
-				// No unit, or no place to stop, fits up to here: a later start finds none either, except in another chunk.
+				// No unit, or no place to stop, fits up to here: a later start finds none either, except in
+				// another chunk.
 				if (!rules_.contiguous || chunk_end(from) >= end)
 					break;
 				from = chunk_end(from) - 1;
@@ -277,7 +281,7 @@ private:
 	{
 		return byte - byte % size_ + *std::upper_bound(starts_.begin(), starts_.end(), byte % size_);
 	}
-	// The first place at or above `at` where this hardware could stop, units aside.
+	// The first place at or above `at` where this hardware could stop, regardless of units.
 	std::uint64_t stop(std::uint64_t at) const
 	{
 		if (!rules_.granule)
@@ -292,8 +296,8 @@ private:
 
 	std::optional<std::uint64_t> first(std::uint64_t from, std::uint64_t least, std::uint64_t limit) const
 	{
-		// Units and alignment repeat: what is not found within one period is not there. (Regions hold whole
-		// units: the first says it for all.)
+		// Units and alignment repeat: a place not found within one period does not exist. (Regions hold whole units:
+		// the first region decides for all.)
 		unsigned tries = 2 + (rules_.granule ? 0 : rules_.atom / rules_.end_align);
 		if (least > limit)
 			return {};
@@ -304,7 +308,8 @@ private:
 	}
 	std::optional<std::uint64_t> last(std::uint64_t from, std::uint64_t limit) const
 	{
-		// Look at the last bytes, then at more and more of them; of the first that hold an end, take the last end.
+		// Searches the last bytes, then more and more of them; in the first stretch that holds an end, takes the last
+		// end.
 		for (std::uint64_t back = 1;; back *= 2) {
 			const auto least = limit - from > back ? limit - back : from + 1;
 			std::optional<std::uint64_t> found;
@@ -317,10 +322,10 @@ private:
 
 	Rules rules_;
 	std::uint64_t size_;
-	std::vector<std::uint64_t> starts_; // of the chunks, and the end of the buffer
+	std::vector<std::uint64_t> starts_; // starts of the chunks, and the end of the buffer
 };
 
-// Do the rules fit together, as far as window.h says so in words? The page size is unknown without a buffer.
+// Are the rules consistent, according to the text of window.h? Without a buffer the page size is unknown.
 inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 {
 	auto power_of_two = [](std::uint64_t n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The contract of module/window.h: what the hardware may write, and where it interrupts, against oracles that try every
+// The contract of module/window.h: what the hardware may write, and where it interrupts, checked against oracles that try every
 // position.
 #include "window_oracle.h"
 
@@ -13,7 +13,7 @@ using namespace unit;
 namespace
 {
 
-// What a trace unit might demand of a buffer of `page` byte pages, consistent or not.
+// Rules that a trace unit might set for a buffer of `page` byte pages, consistent or not.
 std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 {
 	std::vector<u32> aligns, units = {1, 2, 3, 4, 6, 8, 12, 16, 24}, spares = {0, 1, 3, page, page + 1, 2 * page};
@@ -53,7 +53,7 @@ struct Tally {
 	std::uint64_t buffers = 0, rules = 0, refused = 0, answers = 0, full = 0;
 };
 
-// All heads of one lap, all amounts of space, and the wakeups asked for.
+// Compares all heads of one lap, all amounts of space, and all requested wakeups.
 void compare_everywhere(const Layout &layout, const Rules &rules, std::uint64_t base, bool all_wakeups, Tally &tally)
 {
 	const Map map(layout);
@@ -75,7 +75,7 @@ void compare_everywhere(const Layout &layout, const Rules &rules, std::uint64_t 
 	for (auto head = base; head < base + size; ++head) {
 		oracle.place(head, 0, true);
 		compare({head, 0, 0, true});
-		compare({head, size - 1, head + 1, true}); // both to be ignored
+		compare({head, size - 1, head + 1, true}); // space and wakeup must be ignored
 		for (std::uint64_t space = 0; space < size; ++space) {
 			oracle.place(head, space, false);
 			if (all_wakeups) {
@@ -89,12 +89,12 @@ void compare_everywhere(const Layout &layout, const Rules &rules, std::uint64_t 
 				compare({head, space, head, false});
 			}
 			compare({head, space, head + 3 * size, false});
-			compare({head, space, ~std::uint64_t{0} - (head + space) % 3, false}); // no wakeup wanted
+			compare({head, space, ~std::uint64_t{0} - (head + space) % 3, false}); // no wakeup requested
 		}
 	}
 }
 
-// A head, among those a unit with these rules leaves behind, at which an empty buffer has no window.
+// Finds a head, among those that a unit with these rules leaves behind, at which an empty buffer has no window.
 std::optional<std::uint64_t> stuck_at(const Layout &layout, const Map &map, const Rules &rules)
 {
 	const auto size = layout.bytes();
@@ -244,7 +244,7 @@ TEST_CASE("small buffers far up the stream, near 2^32 and 2^63, have the same wi
 namespace
 {
 
-// From every position inside a window: what is said to be left of it is what would be answered anew.
+// Checks for every position inside a window that the reported rest of it is what a new request would return.
 void compare_rests(const Layout &layout, const Rules &rules, std::uint64_t &left, std::uint64_t &refused)
 {
 	const Map map(layout);
@@ -263,7 +263,7 @@ void compare_rests(const Layout &layout, const Rules &rules, std::uint64_t &left
 				continue;
 			}
 			++left;
-			// Filled to the brim but for the byte that the core does not count: a window goes on to its end.
+			// The buffer is full except for the byte that the core does not count: a window continues to its end.
 			if (rules.granule && !request.overwrite && at == end) {
 				CHECK((rest.from == at && rest.to == whole.to && rest.irq == whole.irq &&
 					at < rest.to));
@@ -307,13 +307,14 @@ namespace
 void in_random_buffers(int buffers)
 {
 	Tally tally;
-	// Another stream of numbers each time the seed is given (--rng-seed); the same one otherwise.
+	// A different stream of numbers for each given seed (--rng-seed); otherwise always the same.
 	const auto seed = Catch::getSeed();
 	Random random(seed);
 	for (int i = 0; i < buffers; ++i) {
-		// Of 4, 16 and 64 KiB.
+		// Pages of 4, 16 and 64 KiB.
 		const unsigned page_shift = 12 + 2 * static_cast<unsigned>(pick(random, 0, 7) ? 0 : pick(random, 1, 2));
-		// The shift keeps small buffers as likely as large ones; only some of the very large, whose layouts take long to make.
+		// The shift makes small buffers as likely as large ones; very large ones are rare, because their layouts take
+		// long to make.
 		const auto pages = std::uint64_t{1} << pick(random, 0, i % 16 ? 12 : 31 - page_shift);
 		const auto layout = random_layout(
 			random, page_shift, pages, static_cast<unsigned>(pick(random, 0, 31 - page_shift)));
@@ -371,7 +372,7 @@ TEST_CASE("in many random buffers of up to 2 GiB windows are the longest allowed
 
 TEST_CASE("an empty buffer is never full, whatever valid rules it is used with, wherever such a unit left the head")
 {
-	// Else the consumer, who has read all there is, waits for the hardware, and the hardware for the consumer.
+	// Otherwise the consumer, which has read everything, waits for the hardware, and the hardware for the consumer.
 	std::uint64_t valid = 0, needlessly_refused = 0;
 	for (auto [page_shift, pages] : {std::pair{2U, 1U}, {2U, 2U}, {2U, 4U}, {2U, 8U}, {3U, 1U}, {3U, 2U}, {3U, 4U}})
 		for (const auto &orders : all_tilings(pages)) {
@@ -413,7 +414,7 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 						const auto *alone = auxpmu_window_rules_alone(&rules, 4096);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
 						ENSURE((alone == nullptr) == rules_fit(rules, 4096));
-						// Of larger pages (arm64) the same holds.
+						// The same holds for larger pages (arm64).
 						for (std::uint64_t page : {16384, 65536})
 							ENSURE((auxpmu_window_rules_alone(&rules, page) == nullptr) ==
 								rules_fit(rules, page));
@@ -455,7 +456,7 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 		for (unsigned order = 0; (1U << order) <= pages; ++order) {
 			const Layout layout{12, std::vector<unsigned>(pages >> order, order)};
 			const Map map(layout);
-			// As drivers/bts keeps it.
+			// The spare room that drivers/bts keeps.
 			const u32 spare = std::min(4080U, ((4096U << order) / 2 - 48) / 24 * 24);
 			const Rules rules{1, 1, 24, spare, 0, 0, true, true, true};
 			CAPTURE(layout.text(), spare);

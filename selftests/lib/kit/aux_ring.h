@@ -2,12 +2,12 @@
 /*
  * AuxRing: the AUX area of an event, which the trace unit writes and one consumer reads in place.
  *
- * Full trace (mapped writable): the kernel publishes bytes by aux_head, loaded with acquire; the consumer gives room back by
- * aux_tail, stored with release. The unit never writes into room that has not been given back. When there is none the event is
- * switched off; to go on, move aux_tail and call Event::restart().
+ * Full trace (mapped writable): the kernel publishes bytes through aux_head, loaded with acquire; the consumer gives room back
+ * through aux_tail, stored with release. The unit never writes into room that has not been given back. When no room is left the
+ * event is switched off; to continue, advance aux_tail and call Event::restart().
  *
- * Overwrite (mapped read-only): the unit keeps the newest bytes and aux_tail means nothing.  Look at it while the event is
- * disabled.  Nothing here allocates or throws after map().
+ * Overwrite (mapped read-only): the unit keeps the newest bytes and aux_tail has no meaning. Read the area while the event is
+ * disabled. Nothing here allocates or throws after map().
  */
 #ifndef AUXPMU_KIT_AUX_RING_H
 #define AUXPMU_KIT_AUX_RING_H
@@ -27,7 +27,7 @@ namespace auxpmu
 
 enum class AuxMode { full_trace, overwrite };
 
-/* A stretch of a ring: what wraps comes in two parts, older first. */
+/* A range of a ring; a range that wraps is in two parts, the older one first. */
 struct Spans {
 	std::span<const std::byte> first;
 	std::span<const std::byte> second;
@@ -35,14 +35,14 @@ struct Spans {
 	std::size_t size() const noexcept { return first.size() + second.size(); }
 };
 
-/* The trace in an overwriting buffer, oldest byte first. */
+/* The trace in an overwrite-mode buffer, oldest byte first. */
 struct Snapshot {
 	Spans spans;
-	std::uint64_t from = 0; /* position of the oldest byte, when "certain" */
+	std::uint64_t from = 0; /* position of the oldest byte, if "certain" */
 	std::uint64_t to = 0;   /* aux_head */
 	/*
-	 * Is it known how much of the buffer was ever written?  Only where aux_head is monotonic; elsewhere spans are the whole
-	 * buffer, which may hold zero bytes that nobody wrote.
+	 * Is it known how much of the buffer was ever written? Only if aux_head is monotonic; otherwise spans cover the whole
+	 * buffer, which may contain zero bytes that were never written.
 	 */
 	bool certain = false;
 	bool wrapped = false; /* only when certain */
@@ -50,7 +50,7 @@ struct Snapshot {
 	std::uint64_t missed = 0;
 };
 
-/* The bytes of positions [from, to) in a ring of a power of two of bytes, at most all of them. */
+/* The bytes at positions [from, to) in a ring whose size is a power of two, at most the whole ring. */
 inline Spans ring_view(std::span<const std::byte> ring, std::uint64_t from, std::uint64_t to) noexcept
 {
 	const std::size_t count = std::min<std::uint64_t>(to - from, ring.size());
@@ -60,7 +60,7 @@ inline Spans ring_view(std::span<const std::byte> ring, std::uint64_t from, std:
 	return {ring.subspan(offset, before_end), ring.first(count - before_end)};
 }
 
-/* What an overwriting buffer holds when aux_head is head. */
+/* The contents of an overwrite-mode buffer whose aux_head is head. */
 inline Snapshot ring_snapshot(std::span<const std::byte> ring, std::uint64_t head, bool monotonic) noexcept
 {
 	Snapshot shot;
@@ -92,46 +92,46 @@ class AuxRing
 public:
 	AuxRing() = default;
 	/*
-	 * Maps an AUX area of bytes behind data's ring.  monotonic_head: Pmu::monotonic_aux_head() of the PMU that writes.
-	 * data must stay where it is (its user page holds head and tail) as long as the AuxRing is used.
+	 * Maps an AUX area of the given size behind the ring of data. monotonic_head: Pmu::monotonic_aux_head() of the PMU that
+	 * writes. data must not move as long as the AuxRing is used, because its user page holds head and tail.
 	 */
 	static Result<AuxRing> map(
 		const DataRing &data, const Event &event, std::size_t bytes, AuxMode mode, bool monotonic_head = false);
-	/* Takes over an area of data's ring that is mapped already, in the way of mode. */
+	/* Takes over an area of data's ring that is already mapped, with the access that mode requires. */
 	static AuxRing over(const DataRing &data, Mapping mapped, AuxMode mode, bool monotonic_head = false);
 
-	/* Bytes written so far (full trace, or monotonic), else the offset behind the newest byte; acquire. */
+	/* Bytes written so far (full trace, or monotonic), otherwise the offset behind the newest byte; loaded with acquire. */
 	std::uint64_t head() const noexcept { return __atomic_load_n(&page->aux_head, __ATOMIC_ACQUIRE); }
 	/* Bytes given back so far. */
 	std::uint64_t tail() const noexcept { return position; }
 
-	/* Full trace: what has been written and not yet given back. */
+	/* Full trace: the bytes that have been written and not yet given back. */
 	Spans readable() const noexcept { return view(position, head()); }
-	/* Full trace: gives count bytes back; release. */
+	/* Full trace: gives count bytes back; stored with release. */
 	void consume(std::uint64_t count) noexcept
 	{
 		position += count;
 		__atomic_store_n(&page->aux_tail, position, __ATOMIC_RELEASE);
 	}
 
-	/* Overwrite: the trace in the area, while the event is disabled. */
+	/* Overwrite: the trace in the area. Call it while the event is disabled. */
 	Snapshot snapshot() const noexcept { return ring_snapshot(bytes(), head(), monotonic); }
 	/*
-	 * The same without the bytes that earlier (of this area, and certain) held: such snapshots, one after the other, are
-	 * the whole trace except the bytes "missed".
+	 * Likewise, without the bytes that an earlier snapshot of this area held, which must be certain: successive snapshots
+	 * of this kind are the whole trace except the bytes "missed".
 	 */
 	Snapshot snapshot_since(const Snapshot &earlier) const noexcept
 	{
 		return ring_snapshot_since(bytes(), head(), monotonic, earlier);
 	}
 
-	/* The bytes of positions [from, to), at most a whole buffer of them. */
+	/* The bytes at positions [from, to), at most a whole buffer. */
 	Spans view(std::uint64_t from, std::uint64_t to) const noexcept { return ring_view(bytes(), from, to); }
 
 	std::size_t size() const noexcept { return area.size(); }
 	AuxMode mode() const noexcept { return how; }
 	explicit operator bool() const noexcept { return static_cast<bool>(area); }
-	/* Unmaps; the kernel stops the event if it is running, and it needs disable() and enable() once mapped anew. */
+	/* Unmaps the area; the kernel stops the event if it is running. Once mapped anew, it needs disable() and enable(). */
 	void unmap() noexcept { area.reset(); }
 
 private:

@@ -31,15 +31,15 @@ namespace auxpmu
 
 /* The result of one reading of a backward ring. */
 struct Dump {
-	std::uint64_t records = 0;     /* that were handed out */
-	std::uint64_t bytes = 0;       /* of those */
-	std::uint64_t written = 0;     /* since the reading before */
-	std::uint64_t overwritten = 0; /* of those, gone: the oldest ones, the rest of a record that is cut included */
-	bool wrapped = false;          /* has the ring been filled since it was made? */
-	bool corrupt = false;          /* was there something that is no record? */
+	std::uint64_t records = 0;     /* records handed out */
+	std::uint64_t bytes = 0;       /* bytes of these records */
+	std::uint64_t written = 0;     /* bytes written since the previous reading */
+	std::uint64_t overwritten = 0; /* bytes of "written" that are gone: the oldest ones, and the remains of a record that is cut */
+	bool wrapped = false;          /* has the ring been filled since it was created? */
+	bool corrupt = false;          /* did the ring hold anything that is not a record? */
 };
 
-/* Reads any memory that is laid out so: knows nothing of mappings, and remembers where it ended. */
+/* Reads any memory with this layout. It knows nothing of mappings, and remembers where the last reading ended. */
 class BackwardReader
 {
 public:
@@ -50,8 +50,8 @@ public:
 	}
 
 	/*
-	 * Hands each record written since the last time to use(const RecordView &), newest first.  The view is valid inside the
-	 * call only.
+	 * Hands each record written since the last reading to use(const RecordView &), newest first. The view is valid only
+	 * during the call.
 	 */
 	template <class Use>
 	Dump read(std::uint64_t head, Use &&use)
@@ -111,7 +111,7 @@ class BackwardRing
 {
 public:
 	BackwardRing() = default;
-	/* Maps the user page and bytes of ring of event, whose attr has write_backward. */
+	/* Maps the user page and a ring of the given size; attr of the event must have write_backward set. */
 	static Result<BackwardRing> map(const Event &event, std::size_t bytes)
 	{
 		auto mapped = DataRing::map(event, bytes, DataAccess::read_only);
@@ -124,14 +124,14 @@ public:
 		return ring;
 	}
 
-	/* The records since the last dump, newest first, while output is paused. */
+	/* Hands out the records since the last dump, newest first. Call it while output is paused. */
 	template <class Use>
 	Dump dump(Use &&use)
 	{
 		return reader.read(mapping.head(), std::forward<Use>(use));
 	}
 
-	/* For AuxRing::map(): the user page and the place behind the ring. */
+	/* For AuxRing::map(), which needs the user page and the offset behind the ring. */
 	const DataRing &data() const noexcept { return mapping; }
 
 private:

@@ -65,7 +65,7 @@ RecordView DataRing::view_at(std::uint64_t at) noexcept
 	const std::size_t offset = at & (length - 1);
 	RecordView view{};
 
-	/* Records are multiples of 8 bytes, so a header never wraps; copy() would not mind. */
+	/* Record sizes are multiples of 8 bytes, so a header never wraps; copy() could handle one that did. */
 	copy(at, &view.header, sizeof(view.header));
 	if (view.header.size < sizeof(view.header))
 		return view;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DataRing: the ring of records that mmap() of an event gives, and the user page in front of it.
+ * DataRing: the ring of records that mmap() of an event provides, and the user page in front of it.
  *
- * One consumer.  The kernel publishes records by data_head, which is loaded with acquire; the consumer gives room back by
- * data_tail, which is stored with release after it has read.  Nothing here allocates or throws after map().
+ * There is one consumer. The kernel publishes records through data_head, which is loaded with acquire; the consumer gives room
+ * back through data_tail, which is stored with release after the records have been read. Nothing here allocates or throws after
+ * map().
  */
 #ifndef AUXPMU_KIT_DATA_RING_H
 #define AUXPMU_KIT_DATA_RING_H
@@ -25,8 +26,8 @@ namespace auxpmu
 {
 
 /*
- * How the data ring is mapped. The kernel never overwrites records of a writable one: when it is full they are lost, and
- * counted. A read-only ring is overwritten.
+ * How the data ring is mapped. The kernel never overwrites records of a writable ring: when it is full, new records are lost
+ * and counted. In a read-only ring it overwrites the oldest records.
  */
 enum class DataAccess { read_write, read_only };
 
@@ -35,17 +36,17 @@ class DataRing
 public:
 	DataRing() = default;
 	/*
-	 * Maps the user page and bytes of ring (a power of two of pages) of event.  With read_only the ring is mapped
-	 * read-only first, which is what makes it overwriting, and then once more writable, because the place of an AUX area has
-	 * to be written to the user page.
+	 * Maps the user page and a ring of the given size (a power of two of pages). With read_only the ring is first mapped
+	 * read-only, which makes the kernel overwrite it, and then once more writable, because the offset of an AUX area has to
+	 * be written to the user page.
 	 */
 	static Result<DataRing> map(const Event &event, std::size_t bytes, DataAccess access = DataAccess::read_write);
-	/* Takes over a user page and a ring that are mapped already, writable. */
+	/* Takes over a user page and a ring that are already mapped writable. */
 	static DataRing over(Mapping mapped);
 
 	/*
-	 * Hands each record there is to use(const RecordView &), oldest first, and gives its room back.  The view is valid
-	 * inside the call only.  Returns the number of records.
+	 * Hands each available record to use(const RecordView &), oldest first, and gives its room back. The view is valid only
+	 * during the call. Returns the number of records.
 	 */
 	template <class Use>
 	std::size_t drain(Use &&use)
@@ -73,20 +74,20 @@ public:
 		return records;
 	}
 
-	/* Bytes the kernel has written since the ring was made; acquire. */
+	/* Bytes the kernel has written since the ring was created; loaded with acquire. */
 	std::uint64_t head() const noexcept { return __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE); }
-	/* Bytes a read-only ring overwrote before they were read; the records in them are gone. */
+	/* Bytes that the kernel overwrote in a read-only ring before they were read; their records are lost. */
 	std::uint64_t overwritten() const noexcept { return overrun; }
-	/* Were there bytes that are no record? Never, unless somebody else writes to the ring. */
+	/* Did the ring hold bytes that are not a record? Never, unless someone else writes to the ring. */
 	bool corrupt() const noexcept { return broken; }
 
 	perf_event_mmap_page &page() const noexcept { return *reinterpret_cast<perf_event_mmap_page *>(control()); }
-	/* Bytes of the ring. */
+	/* Size of the ring in bytes. */
 	std::size_t size() const noexcept { return length; }
 	/* The ring itself, without the user page. */
 	std::span<const std::byte> memory() const noexcept { return {bytes, length}; }
 	explicit operator bool() const noexcept { return static_cast<bool>(ring); }
-	/* Unmaps; the kernel keeps the ring while an AUX area is mapped. */
+	/* Unmaps the ring; the kernel keeps it as long as an AUX area is mapped. */
 	void unmap() noexcept
 	{
 		writable.reset();

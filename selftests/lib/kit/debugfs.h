@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The debugfs files of a PMU of auxpmu, and the error if one cannot be used. */
+/* Paths of the debugfs files of an auxpmu PMU, and the error for a file that cannot be used. */
 #ifndef AUXPMU_KIT_DEBUGFS_H
 #define AUXPMU_KIT_DEBUGFS_H
 

@@ -48,7 +48,8 @@ std::string errno_text(int code)
 }
 
 /*
- * The memory that perf_mmap() may pin: perf_event_mlock_kb per online CPU for each user, and RLIMIT_MEMLOCK per process on top.
+ * Describes the memory that perf_mmap() may pin: perf_event_mlock_kb per online CPU for each user, and RLIMIT_MEMLOCK per
+ * process on top.
  */
 std::string memory_limits(std::size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Event: one perf event, from perf_event_open() to close(). Errors explain the kernel's errno: which limit was hit, and what to
- * do.
+ * Event: one perf event, from perf_event_open() to close(). Errors explain the errno of the kernel: which limit was hit, and
+ * what to do about it.
  */
 #ifndef AUXPMU_KIT_EVENT_H
 #define AUXPMU_KIT_EVENT_H
@@ -19,7 +19,7 @@
 namespace auxpmu
 {
 
-/* Whom an event follows, and where. */
+/* The thread and the CPU that an event follows. */
 struct Target {
 	pid_t pid; /* 0: the calling thread, -1: everybody */
 	int cpu;   /* -1: any */
@@ -29,10 +29,13 @@ struct Target {
 	static constexpr Target task_on_cpu(pid_t pid, int cpu) noexcept { return {pid, cpu}; }
 };
 
-/* attr of a software event that counts nothing: to read its times, to lend its ring, to be in the way. */
+/*
+ * The attr of a software event that counts nothing. Tests use it to read enabled times, to lend its ring, or to occupy a
+ * context.
+ */
 perf_event_attr dummy_attr() noexcept;
 
-/* attr.aux_action; in older headers it is the reserved word behind aux_sample_size. */
+/* Values of attr.aux_action; older headers have a reserved word there, behind aux_sample_size. */
 enum class AuxAction : std::uint32_t { start_paused = 1, pause = 2, resume = 4 };
 void set_aux_action(perf_event_attr &attr, AuxAction action) noexcept;
 
@@ -42,13 +45,13 @@ public:
 	/* perf_event_open(); the descriptor is close-on-exec. The error says what was asked and why the kernel refused it. */
 	static Result<Event> open(const perf_event_attr &attr, Target target, int group_fd = -1);
 
-	/* PERF_EVENT_IOC_ENABLE and _DISABLE.  ENABLE does nothing to an event that is not off. */
+	/* PERF_EVENT_IOC_ENABLE and _DISABLE. ENABLE has no effect on an event that is not in the off state. */
 	Result<void> enable() const noexcept;
 	Result<void> disable() const noexcept;
 	/*
-	 * Go on after PERF_AUX_FLAG_TRUNCATED, when room was given back: disable(), then enable(). The kernel switches the
-	 * event off a moment after the consumer can see the record; an enable() alone in that moment does nothing, and the
-	 * event stays off.
+	 * Continues after PERF_AUX_FLAG_TRUNCATED, once the consumer has given room back: disable(), then enable(). The kernel
+	 * switches the event off a moment after the consumer can see the record; an enable() alone within that moment has no
+	 * effect, and the event stays off.
 	 */
 	Result<void> restart() const noexcept;
 	/*
@@ -58,24 +61,24 @@ public:
 	Result<void> pause_output() const noexcept;
 	Result<void> resume_output() const noexcept;
 	/*
-	 * PERF_EVENT_IOC_SET_FILTER: address filters, as perf record --filter has them: "filter 0x1000/0x80@/bin/ls", "stop
-	 * 0xffffffff81000000/16", several with commas.
+	 * PERF_EVENT_IOC_SET_FILTER: address filters in the syntax of perf record --filter: "filter 0x1000/0x80@/bin/ls", "stop
+	 * 0xffffffff81000000/16"; commas separate several filters.
 	 */
 	Result<void> set_filter(const std::string &filters) const;
 	/* PERF_EVENT_IOC_SET_OUTPUT: records (and, for an AUX event, trace) go to the ring of target. */
 	Result<void> set_output(const Event &target) const;
 
 	struct Times {
-		std::uint64_t enabled; /* ns since it was opened in which it was enabled */
-		std::uint64_t running; /* ns of those in which it was on its PMU */
+		std::uint64_t enabled; /* ns for which the event has been enabled since it was opened */
+		std::uint64_t running; /* ns of that time for which it was on its PMU */
 	};
-	/* Needs read_format with both total times and nothing else. */
+	/* Requires read_format to hold both total times and nothing else. */
 	Result<Times> times() const;
 
 	int fd() const noexcept { return file.get(); }
 	const perf_event_attr &attr() const noexcept { return asked; }
 	Target target() const noexcept { return follows; }
-	/* Closes the descriptor: mappings stay. */
+	/* Closes the descriptor; mappings stay. */
 	void close() noexcept { file.reset(); }
 
 private:
@@ -84,10 +87,10 @@ private:
 	Target follows{};
 };
 
-/* One sentence about why perf_event_open() failed with that errno. */
+/* Explains in one sentence why perf_event_open() failed with this errno. */
 std::string explain_open(int code, const perf_event_attr &attr, Target target);
 
-/* The same for the mmap() of a data ring (user page included), and of an AUX area of that many bytes. */
+/* The same for mmap() of a data ring (bytes include the user page), and of an AUX area of the given size. */
 std::string explain_map_data(int code, std::size_t bytes);
 std::string explain_map_aux(int code, std::size_t bytes, bool overwrite);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Owners of a file descriptor and of a mapping. Move-only; released in the destructor.
+ * Owners of a file descriptor and of a mapping. They are move-only and release it in the destructor.
  */
 #ifndef AUXPMU_KIT_HANDLE_H
 #define AUXPMU_KIT_HANDLE_H
@@ -47,7 +47,7 @@ class Mapping
 {
 public:
 	Mapping() = default;
-	/* Takes over [address, address + bytes), which mmap() returned. */
+	/* Takes over [address, address + bytes), a range that mmap() returned. */
 	Mapping(void *address, std::size_t bytes) noexcept : start(address), length(bytes) {}
 	Mapping(Mapping &&other) noexcept
 		: start(std::exchange(other.start, nullptr)), length(std::exchange(other.length, 0))
@@ -78,7 +78,7 @@ private:
 	std::size_t length = 0;
 };
 
-/* Bytes in a page. */
+/* Size of a page in bytes. */
 inline std::size_t page_size() noexcept
 {
 	static const std::size_t size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

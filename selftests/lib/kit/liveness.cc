@@ -18,7 +18,7 @@ Result<Liveness> Liveness::watch(const Event &event)
 
 Result<Liveness::State> Liveness::look(const Event &event) const
 {
-	/* The time that the second event counts between its two readings also lies between those of the event. */
+	/* The interval between the readings of the reference event lies within the interval between those of the event. */
 	auto event_before = event.times();
 	auto clock_before = clock.times();
 	auto clock_after = clock.times();

@@ -9,7 +9,7 @@ namespace auxpmu
 namespace
 {
 
-/* Takes fields off the front of a record; runs dry instead of past the end. */
+/* Takes fields off the front of a record; at its end it yields nothing instead of reading beyond. */
 class Cursor
 {
 public:
@@ -47,7 +47,7 @@ private:
 	bool short_of = false;
 };
 
-/* Bytes of the trailer sample_id_all appends. */
+/* Size in bytes of the trailer that sample_id_all appends. */
 std::size_t sample_id_size(const perf_event_attr &attr) noexcept
 {
 	std::size_t words = 0;
@@ -85,7 +85,7 @@ SampleId take_sample_id(const RecordView &view, const perf_event_attr &attr) noe
 	return id;
 }
 
-/* The value of a read(), as PERF_SAMPLE_READ holds it: its size depends on read_format only. */
+/* Skips the value of a read(), as PERF_SAMPLE_READ holds it; its size depends only on read_format. */
 void skip_read(Cursor &at, std::uint64_t format) noexcept
 {
 	std::size_t each = 1 + !!(format & PERF_FORMAT_ID);

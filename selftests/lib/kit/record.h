@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The records of a data ring, typed. A RecordView is the bytes in place; decode() makes a Record of it without allocating or
- * copying payload: its spans point into the view and live as long as the view.
+ * The records of a data ring as types. A RecordView refers to the bytes in place; decode() turns it into a Record without
+ * allocating or copying payload: the spans of the Record point into the view and live as long as it does.
  */
 #ifndef AUXPMU_KIT_RECORD_H
 #define AUXPMU_KIT_RECORD_H
@@ -17,13 +17,13 @@
 namespace auxpmu
 {
 
-/* One record, whole and contiguous: header and what follows it. */
+/* One record, whole and contiguous: the header and the bytes that follow it. */
 struct RecordView {
 	perf_event_header header;
 	std::span<const std::byte> body; /* header.size - sizeof(header) bytes */
 };
 
-/* The trailer that sample_id_all appends to every record that is not a sample; a member is 0 if sample_type leaves it out. */
+/* The trailer that sample_id_all appends to every record that is not a sample; members that sample_type leaves out are 0. */
 struct SampleId {
 	std::uint32_t pid = 0, tid = 0;
 	std::uint64_t time = 0;
@@ -34,7 +34,7 @@ struct SampleId {
 
 /* PERF_RECORD_AUX: trace was handed over. */
 struct AuxRecord {
-	std::uint64_t offset; /* full trace: where it begins; overwrite: where it ends */
+	std::uint64_t offset; /* full trace: where the trace begins; overwrite: where it ends */
 	std::uint64_t size;   /* bytes */
 	std::uint64_t flags;  /* PERF_AUX_FLAG_... */
 	SampleId id;
@@ -45,7 +45,7 @@ struct AuxRecord {
 	bool collision() const noexcept { return flags & PERF_AUX_FLAG_COLLISION; }
 };
 
-/* PERF_RECORD_ITRACE_START: from here on that thread is traced. */
+/* PERF_RECORD_ITRACE_START: this thread is traced from here on. */
 struct ItraceStartRecord {
 	std::uint32_t pid, tid;
 	SampleId id;
@@ -88,8 +88,8 @@ struct TaskRecord {
 };
 
 /*
- * PERF_RECORD_SAMPLE. Fields from IP to CALLCHAIN, RAW and AUX are decoded. If sample_type has another field, everything from
- * there on is in "rest", and raw and aux stay empty.
+ * PERF_RECORD_SAMPLE. The fields from IP to CALLCHAIN, RAW and AUX are decoded. If sample_type has any other field, "rest"
+ * holds everything from there on, and raw and aux stay empty.
  */
 struct SampleRecord {
 	SampleId id;
@@ -102,7 +102,7 @@ struct SampleRecord {
 	std::span<const std::byte> rest;
 };
 
-/* Any other type, or one that is too short for its type. */
+/* A record of any other type, or one that is too short for its type. */
 struct OtherRecord {
 	std::uint32_t type;
 	std::span<const std::byte> body;
@@ -111,7 +111,7 @@ struct OtherRecord {
 using Record = std::variant<AuxRecord, ItraceStartRecord, LostRecord, LostSamplesRecord, ThrottleRecord,
 	AuxOutputHwIdRecord, TaskRecord, SampleRecord, OtherRecord>;
 
-/* attr: of the event that owns the ring (sample_type, sample_id_all and read_format decide the layout). */
+/* attr belongs to the event that owns the ring; its sample_type, sample_id_all and read_format decide the layout. */
 Record decode(const RecordView &view, const perf_event_attr &attr) noexcept;
 
 } // namespace auxpmu

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Result: a value, or an Error that a person can act on.  Returned by everything in this kit that can fail.
+ * Result: a value, or an Error that a person can act on. Every function of this kit that can fail returns one.
  *
- * Asking a failed Result for its value() throws std::runtime_error with the error's text; nothing else in the kit throws,
- * and nothing on the ring path (between enable and disable) allocates unless it fails.
+ * Calling value() on a failed Result throws std::runtime_error with the error's text; nothing else in the kit throws, and
+ * nothing on the ring path (between enable and disable) allocates unless it fails.
  */
 #ifndef AUXPMU_KIT_RESULT_H
 #define AUXPMU_KIT_RESULT_H
@@ -16,7 +16,7 @@
 namespace auxpmu
 {
 
-/* What went wrong: errno, and one sentence with what was asked, which limit was hit and what to do. */
+/* What went wrong: errno, and one sentence that says what was requested, which limit was hit and what to do. */
 struct Error {
 	int code = 0;
 	std::string text;
@@ -30,7 +30,7 @@ public:
 	Result(Error error) : state(std::in_place_index<1>, std::move(error)) {}
 
 	explicit operator bool() const noexcept { return state.index() == 0; }
-	/* Only of a failed Result. */
+	/* Only for a failed Result. */
 	const Error &error() const noexcept { return *std::get_if<1>(&state); }
 
 	T &value() &
@@ -43,7 +43,7 @@ public:
 		check();
 		return std::move(*std::get_if<0>(&state));
 	}
-	/* Only of a Result that holds a value. */
+	/* Only for a Result that holds a value. */
 	T &operator*() noexcept { return *std::get_if<0>(&state); }
 	T *operator->() noexcept { return std::get_if<0>(&state); }
 

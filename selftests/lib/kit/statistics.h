@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Counters and live buffers of a PMU of auxpmu, from debugfs. Needs root.
+ * Counters and live buffers of an auxpmu PMU, read from debugfs. Requires root.
  */
 #ifndef AUXPMU_KIT_STATISTICS_H
 #define AUXPMU_KIT_STATISTICS_H
@@ -17,20 +17,20 @@
 namespace auxpmu
 {
 
-/* The counters at one moment: bytes or counts since the PMU was registered. */
+/* The counters at one moment: bytes or event counts since the PMU was registered. */
 class Statistics
 {
 public:
 	static Result<Statistics> read(std::string_view pmu);
-	/* From the text of the file. */
+	/* Parses the text of the file. */
 	static Result<Statistics> parse(std::string_view text);
 
-	/* Summed over all CPUs; a counter that does not exist throws std::out_of_range with its name. */
+	/* The sum over all CPUs; for a counter that does not exist it throws std::out_of_range with the name. */
 	std::uint64_t operator[](std::string_view counter) const;
 	std::uint64_t on_cpu(std::string_view counter, unsigned cpu) const;
-	/* What was counted since "before". */
+	/* The difference between these counters and those of "before". */
 	Statistics since(const Statistics &before) const;
-	/* Counters that are not zero, for people. */
+	/* The counters that are not zero, as readable text. */
 	std::string text() const;
 
 private:
@@ -44,7 +44,7 @@ private:
 	std::map<std::string, Row, std::less<>> rows;
 };
 
-/* One line of "buffers". */
+/* One line of the debugfs file "buffers". */
 struct BufferLine {
 	std::uint64_t bytes = 0;
 	bool overwrite = false;

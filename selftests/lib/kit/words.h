@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Words and numbers of the small files that the kernel shows. */
+/* Parses words and numbers of the small text files that the kernel provides. */
 #ifndef AUXPMU_KIT_WORDS_H
 #define AUXPMU_KIT_WORDS_H
 
@@ -12,7 +12,7 @@
 namespace auxpmu
 {
 
-/* The parts of text between any of these characters, without empty ones; they point into it. */
+/* Splits text at any of the separators and leaves out empty parts; the parts point into text. */
 inline std::vector<std::string_view> split(std::string_view text, std::string_view separators)
 {
 	std::vector<std::string_view> parts;
@@ -29,7 +29,7 @@ inline std::vector<std::string_view> split(std::string_view text, std::string_vi
 	}
 }
 
-/* False if text is anything but a number that fits. */
+/* False unless text is exactly one number that fits. */
 template <class T>
 bool to_number(std::string_view text, T &value)
 {

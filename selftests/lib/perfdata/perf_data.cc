@@ -45,7 +45,7 @@ struct IdIndexEntry {
 	std::uint64_t id, ring, cpu, tid;
 };
 
-/* What lies at the front of bytes; the caller has made sure that there is enough. */
+/* The value at the front of bytes; the caller has made sure that there are enough bytes. */
 template <class T>
 T at_front(std::span<const std::byte> bytes) noexcept
 {
@@ -126,7 +126,7 @@ Result<void> PerfData::read()
 	return read_index(end, header.features);
 }
 
-/* Attributes: each a perf_event_attr and the section where its ids are. */
+/* Reads the attributes: each is a perf_event_attr and the section that holds its ids. */
 Result<void> PerfData::read_events(std::uint64_t offset, std::uint64_t size, std::uint64_t each)
 {
 	if (each < PERF_ATTR_SIZE_VER0 + sizeof(Section) || !size || size % each)
@@ -147,7 +147,7 @@ Result<void> PerfData::read_events(std::uint64_t offset, std::uint64_t size, std
 
 Result<void> PerfData::read_records(std::uint64_t offset, std::uint64_t end)
 {
-	/* A pipe's attributes come among the records, and event_of() may point at none that could still move. */
+	/* In a pipe, attributes come among the records, so "opened" must not be reallocated while records point into it. */
 	opened.reserve(1024);
 	for (std::uint64_t next; offset < end; offset = next) {
 		PerfDataRecord record{};
@@ -171,7 +171,7 @@ Result<void> PerfData::read_records(std::uint64_t offset, std::uint64_t end)
 	return {};
 }
 
-/* What the record says beyond its own; next goes behind what follows it. */
+/* Takes what a record says about the file or about data that follows it; sets next behind these data. */
 Result<void> PerfData::take(PerfDataRecord &record, std::uint64_t &next, std::uint64_t end)
 {
 	auto body = record.view.body;
@@ -260,8 +260,8 @@ Result<void> PerfData::read_index(std::uint64_t sections, std::span<const std::u
 }
 
 /*
- * By the id, which is first in a sample and last in every other record; without ids there is one layout only.  Records that
- * perf makes itself are of no event, and have the layout of the first; samples it does not make.
+ * Finds the event by the id, which is first in a sample and last in every other record; without ids there is only one layout.
+ * Records that perf makes itself belong to no event and have the layout of the first one; perf makes no samples itself.
  */
 const PerfDataEvent *PerfData::event_of(const RecordView &view) const noexcept
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * PerfData: a perf.data file as perf record writes it, to a file or into a pipe.  The format is that of the kernel's
- * tools/perf/Documentation/perf.data-file-format.txt; nothing of perf is needed to read it.
+ * PerfData: a perf.data file as perf record writes it, to a file or into a pipe. The format is that of the kernel's
+ * tools/perf/Documentation/perf.data-file-format.txt; no part of perf is needed to read it.
  *
- * Every size in the file is checked before use; a wrong one is an Error that names the place. Not read: compressed files (perf
- * record -z), directories (--threads), files of the other byte order.
+ * Every size in the file is checked before use; a wrong one is an Error that names the place. Not supported: compressed files
+ * (perf record -z), directories (--threads), files of the other byte order.
  */
 #ifndef AUXPMU_PERFDATA_PERF_DATA_H
 #define AUXPMU_PERFDATA_PERF_DATA_H
@@ -54,7 +54,7 @@ struct Auxtrace {
 struct PerfDataRecord {
 	std::uint64_t at; /* offset of its header in the file */
 	RecordView view;
-	const PerfDataEvent *event;       /* whose layout it has; nothing for a sample of an event that is not known */
+	const PerfDataEvent *event;       /* whose layout the record has; nullptr for a sample of an unknown event */
 	std::optional<Auxtrace> auxtrace; /* only of PERF_DATA_AUXTRACE */
 };
 
@@ -65,7 +65,7 @@ public:
 	PerfData &operator=(PerfData &&) = default;
 
 	static Result<PerfData> open(const std::string &path);
-	/* From memory; the name is what errors call it. */
+	/* Parses a file in memory; errors refer to it by this name. */
 	static Result<PerfData> parse(std::vector<std::byte> bytes, std::string name);
 
 	const std::string &name() const noexcept { return called; }
@@ -73,9 +73,9 @@ public:
 	const std::vector<PerfDataRecord> &records() const noexcept { return all; }
 	/* enum auxtrace_type of perf (1 intel_pt, 2 intel_bts, ...), or 0 when there is no AUXTRACE_INFO. */
 	std::uint32_t auxtrace_type() const noexcept { return kind; }
-	/* Entries of the AUXTRACE index that name no record of this file: perf leaves those of earlier files in it. */
+	/* Number of entries of the AUXTRACE index that name no record of this file: perf keeps those of earlier files in it. */
 	std::uint64_t stale_index() const noexcept { return stale; }
-	/* Which AUX area the event instance of that id writes to. */
+	/* The AUX area to which the event instance with this id writes. */
 	std::optional<std::uint32_t> ring_of(std::uint64_t id) const noexcept;
 
 private:

@@ -77,7 +77,7 @@ bool PerfDataVerifier::verify()
 	return failure.empty();
 }
 
-/* Sorts what the file has by AUX area, and verifies the samples on the way. */
+/* Sorts the records of the file by AUX area, and verifies the samples on the way. */
 bool PerfDataVerifier::collect(const PerfData &file)
 {
 	for (const auto &record : file.records()) {
@@ -117,8 +117,8 @@ bool PerfDataVerifier::collect(const PerfData &file)
 
 /*
  * perf reads data_head twice, writes records up to the second value and continues from the first (perf_mmap__push() in
- * tools/perf/util/mmap.c): a record that comes in between is written twice. Two records that are the same to the nanosecond are
- * such a pair.
+ * tools/perf/util/mmap.c): it writes a record that comes in between twice. Two records that are identical, down to the
+ * nanosecond, are such a pair.
  */
 bool PerfDataVerifier::repeated(const PerfDataRecord &record)
 {
@@ -154,7 +154,7 @@ bool PerfDataVerifier::announce(const PerfData &file, std::uint64_t at, const Au
 	return true;
 }
 
-/* Are all of its AUX records there? */
+/* Does the file hold all AUX records of this area? */
 bool PerfDataVerifier::known(const Ring &ring) const
 {
 	return !ring.lost && !lost_elsewhere;
@@ -204,7 +204,7 @@ bool PerfDataVerifier::full_trace(const Ring &ring)
 	return contiguous(ring, end);
 }
 
-/* Less than that much may be missing at the end of a payload. */
+/* Fewer bytes than this may be missing at the end of a payload. */
 std::uint64_t PerfDataVerifier::slack(const Ring &ring) const
 {
 	return ring.payloads[0].file->auxtrace_type() == type_intel_bts ? bts_record : 1;
@@ -253,7 +253,7 @@ bool PerfDataVerifier::contiguous(const Ring &ring, std::uint64_t end)
 						stream.first_seq, known->second));
 			next[stream.stream] = stream.next_seq + 1;
 		}
-		/* The record that was cut is not looked at; a new trace begins behind it. */
+		/* The record that was cut is not checked; a new trace begins behind it. */
 		found.cut += cut;
 		count(*verifier);
 		verifier.reset();
@@ -262,7 +262,7 @@ bool PerfDataVerifier::contiguous(const Ring &ring, std::uint64_t end)
 	return true;
 }
 
-/* Snapshots. */
+/* Verifies the snapshots of one AUX area. */
 bool PerfDataVerifier::overwritten(const Ring &ring)
 {
 	std::map<std::uint64_t, std::uint64_t> before;
@@ -309,7 +309,10 @@ bool PerfDataVerifier::sample(const PerfData &file, const PerfDataRecord &record
 		found.blank_samples++;
 		return true;
 	}
-	/* It ends with a record; what is in front of the first multiple of 64, counted from there, is part of one. */
+	/*
+	 * The payload ends with a record; what lies in front of the first multiple of 64, counted from the end, is part of a
+	 * record.
+	 */
 	auto whole = one->aux.last(one->aux.size() / AUXPMU_RECORD_MIN * AUXPMU_RECORD_MIN);
 	TraceVerifier verifier(
 		expectation(attr.sample_type & PERF_SAMPLE_CPU ? static_cast<std::int32_t>(one->id.cpu) : -1));
@@ -321,7 +324,7 @@ bool PerfDataVerifier::sample(const PerfData &file, const PerfDataRecord &record
 	return true;
 }
 
-/* No stream may end earlier than it did before. */
+/* No stream may end earlier than in the payload before. */
 bool PerfDataVerifier::newest(const PerfData &file, std::uint64_t at, const TraceVerifier &verifier,
 	std::map<std::uint64_t, std::uint64_t> &before)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * ModelledUnit: a synthetic PMU with the properties of some trace hardware, made in configfs; the destructor removes it. Needs
- * root and configfs at /sys/kernel/config.
+ * ModelledUnit: a synthetic PMU with the properties of some trace hardware, created through configfs and removed by the
+ * destructor. Requires root and configfs at /sys/kernel/config.
  */
 #ifndef AUXPMU_SYNTH_MODELLED_UNIT_H
 #define AUXPMU_SYNTH_MODELLED_UNIT_H
@@ -19,22 +19,22 @@ namespace auxpmu
 class ModelledUnit
 {
 public:
-	/* Makes the unit's folder; not live yet.  ENOENT when there is no configfs or no auxpmu. */
+	/* Creates the folder of the unit, which is not live yet. ENOENT if there is no configfs or no auxpmu. */
 	static Result<ModelledUnit> make(std::string_view name);
 
 	ModelledUnit(ModelledUnit &&other) noexcept : folder(std::exchange(other.folder, {})) {}
 	ModelledUnit &operator=(ModelledUnit &&other) = delete;
-	/* Takes the PMU away and removes the folder; both fail silently while it has events or mappings. */
+	/* Unregisters the PMU and removes the folder; both fail silently while the PMU has events or mappings. */
 	~ModelledUnit();
 
-	/* Writes an attribute; see docs/modelled-units.md. The kernel log has the reason of a refusal. */
+	/* Writes an attribute; see docs/modelled-units.md. The kernel log tells why a value was refused. */
 	Result<void> set(std::string_view attribute, std::string_view value);
 	Result<void> set(std::string_view attribute, std::uint64_t value);
 	std::string get(std::string_view attribute) const;
 
-	/* Makes the PMU, and takes it away: EBUSY while it has events or mappings. */
+	/* Registers or unregisters the PMU: EBUSY while it has events or mappings. */
 	Result<void> live(bool on) { return set("live", on ? "1" : "0"); }
-	/* Removes the folder: EBUSY while live. */
+	/* Removes the folder: EBUSY while the unit is live. */
 	Result<void> remove();
 
 	const std::string &path() const noexcept { return folder; }

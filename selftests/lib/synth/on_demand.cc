@@ -50,7 +50,7 @@ Emitter::Outcome Emitter::emit(int cpu, std::uint64_t bytes) noexcept
 	if (auto space = answer.find(' ');
 		space == std::string_view::npos || !to_number(answer.substr(space + 1), done))
 		return {EPROTO, 0};
-	/* No event traces any more, since the buffer became full in an earlier piece. */
+	/* No event traces any more, because the buffer became full in an earlier piece. */
 	return {error == ENXIO && done ? ENOSPC : error, done};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Trace, NMIs and a benchmark of the synthetic PMU on demand, by files of debugfs. Needs root.
+ * Trace, NMIs and a benchmark of the synthetic PMU on demand, through debugfs files. Requires root.
  */
 #ifndef AUXPMU_SYNTH_ON_DEMAND_H
 #define AUXPMU_SYNTH_ON_DEMAND_H
@@ -22,10 +22,10 @@ public:
 	static Result<Emitter> open(std::string_view pmu);
 
 	struct Outcome {
-		int error;           /* 0, ENXIO: no event is tracing there, ENOSPC: the buffer became full first */
-		std::uint64_t bytes; /* that were written */
+		int error;           /* 0; ENXIO: no event is tracing on this CPU; ENOSPC: the buffer became full first */
+		std::uint64_t bytes; /* bytes that were written */
 	};
-	/* Makes the unit of cpu write that many bytes, a multiple of the record size, now. Does not allocate. */
+	/* Makes the unit of cpu write this many bytes, a multiple of the record size, at once. Does not allocate. */
 	Outcome emit(int cpu, std::uint64_t bytes) noexcept;
 
 private:
@@ -33,23 +33,23 @@ private:
 	UniqueFd result;
 };
 
-/* NMIs on demand; for one user at a time. The destructor ends them. */
+/* NMIs on demand, for one user at a time. The destructor stops them. */
 class NmiSender
 {
 public:
 	static Result<NmiSender> open(std::string_view pmu);
 
-	/* What they are: NMI, pseudo-NMI or interrupt (uapi/linux/auxpmu.h). */
+	/* What is sent: NMI, pseudo-NMI or interrupt (uapi/linux/auxpmu.h). */
 	const std::string &kind() const noexcept { return what; }
-	/* Only an interrupt waits until interrupts are on. */
+	/* Does delivery wait until interrupts are enabled? Only that of an interrupt does. */
 	bool waits() const noexcept { return what == "interrupt"; }
-	/* Sends that many to cpu, each when the one before was handled.  Returns 0 or an errno.  Does not allocate. */
+	/* Sends this many to cpu, each after the previous one was handled. Returns 0 or an errno. Does not allocate. */
 	int send(int cpu, unsigned count) noexcept;
 	/*
-	 * From now on each CPU sends itself an NMI at that step of its sessions: "begin", "sample", ... (uapi/linux/auxpmu.h).
+	 * From now on each CPU sends itself an NMI at this step of its sessions: "begin", "sample", ... (uapi/linux/auxpmu.h).
 	 */
 	Result<void> at(std::string_view step);
-	/* No more of these. */
+	/* Stops these NMIs. */
 	Result<void> off();
 
 private:
@@ -59,11 +59,11 @@ private:
 	std::string what;
 };
 
-/* What "bench" measured. */
+/* The result of the debugfs file "bench". */
 struct BenchResult {
 	std::uint64_t bytes = 0;
-	std::uint64_t records_ns = 0; /* to write them as records */
-	std::uint64_t memset_ns = 0;  /* to write them with memset() */
+	std::uint64_t records_ns = 0; /* time to write the bytes as records */
+	std::uint64_t memset_ns = 0;  /* time to write them with memset() */
 };
 Result<BenchResult> run_bench(std::string_view pmu, std::uint64_t bytes);
 

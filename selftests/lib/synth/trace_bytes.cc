@@ -15,7 +15,7 @@ static_assert(offsetof(auxpmu_record, crc) == sizeof(auxpmu_record) - sizeof(std
 namespace
 {
 
-/* Eight tables, so that eight bytes are folded in at once. */
+/* Eight tables, so that the CRC takes in eight bytes at once. */
 constexpr auto crc_tables = [] {
 	std::array<std::array<std::uint32_t, 256>, 8> tables{};
 
@@ -44,7 +44,7 @@ inline std::uint64_t word_of(std::uint16_t pattern, std::uint64_t base, std::uin
 	}
 }
 
-/* No branch inside, so that the compiler makes vectors of the first two. */
+/* The loop has no branch, so that the compiler can vectorize it for the first two patterns. */
 template <std::uint16_t pattern>
 bool loop_matches(const std::byte *bytes, std::size_t words, std::uint64_t base) noexcept
 {

@@ -16,10 +16,10 @@ namespace
 
 constexpr std::size_t header_size = sizeof(auxpmu_record);
 constexpr std::size_t most_cpus = 8192;
-/* Gaps that are remembered, so that they can be accounted for. */
+/* The number of gaps that are remembered, so that they can be accounted for. */
 constexpr std::size_t most_gaps = 1024;
 
-/* The bytes [offset, offset + count) of two pieces, one after the other. */
+/* The bytes [offset, offset + count) of two consecutive pieces. */
 Spans parts(const Spans &spans, std::size_t offset, std::size_t count) noexcept
 {
 	const std::size_t before = std::min(offset, spans.first.size());
@@ -120,13 +120,16 @@ bool TraceVerifier::header(const auxpmu_record &record, const std::byte *bytes) 
 	if (record.pattern > AUXPMU_SYNTH_RANDOM || !record.stream || record.cpu >= most_cpus) [[unlikely]]
 		return fail(std::format("pattern {}, stream {} or CPU {} is none", record.pattern + 0,
 			record.stream + 0, record.cpu + 0));
-	/* Streams are numbered as their events are made, and an event is inherited from one that was opened. */
+	/*
+	 * Streams are numbered in the order in which their events are created, and an inherited event is younger than its
+	 * parent.
+	 */
 	if (record.parent >= record.stream) [[unlikely]]
 		return fail(std::format("parent {} is no older stream, in {}", record.parent + 0, name(record)));
 	return asked_for(record);
 }
 
-/* Whose padding it is, where and when it was written; all else is zero. */
+/* A padding header says whose it is, where and when it was written; all else is zero. */
 bool TraceVerifier::padding(const auxpmu_record &record) noexcept
 {
 	if (record.size < header_size || record.size % AUXPMU_RECORD_MIN || record.seq) [[unlikely]]
@@ -211,7 +214,7 @@ TraceStream *TraceVerifier::stream_of(const auxpmu_record &record) noexcept
 	return &seen.back();
 }
 
-/* A gap in front of the record. */
+/* Records a gap in front of this record. */
 bool TraceVerifier::missing(TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	const std::uint64_t gap = record.seq - stream.next_seq;
@@ -227,7 +230,7 @@ bool TraceVerifier::missing(TraceStream &stream, const auxpmu_record &record) no
 	return true;
 }
 
-/* Does the trace change to another stream or CPU where it cannot? A missing START leaves a gap. */
+/* Does the trace change to another stream or CPU where it must not? A missing START leaves a gap. */
 bool TraceVerifier::switched(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	if (pad_stream && pad_stream != record.stream && !expected.gaps_allowed)
@@ -280,7 +283,7 @@ bool TraceVerifier::sequence(const auxpmu_record &record) noexcept
 
 /*
  * Between two records of a stream without a gap, the program executed only blocks that filters leave out. If a filter stopped
- * the trace, it may have executed any, and the next record is a START, of whatever block comes next.
+ * the trace, the program may have executed any blocks, and the next record is a START, of whatever block comes next.
  */
 bool TraceVerifier::filtered_program(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
@@ -307,7 +310,7 @@ bool TraceVerifier::filtered_program(const TraceStream &stream, const auxpmu_rec
 	return true;
 }
 
-/* Is that the block that the program executes next? Call before the stream's newest_ip is set. */
+/* Is this the block that the program executes next? Call this before the newest_ip of the stream is set. */
 bool TraceVerifier::program(const TraceStream &stream, const auxpmu_record &record) noexcept
 {
 	if (record.ip % AUXPMU_PROGRAM_BLOCK || record.ip >= AUXPMU_PROGRAM_BLOCKS * AUXPMU_PROGRAM_BLOCK) [[unlikely]]
@@ -347,7 +350,7 @@ bool TraceVerifier::feed(std::span<const std::byte> bytes) noexcept
 			bytes = bytes.subspan(part.size());
 			continue;
 		}
-		/* In front of a padding record there may be zeros up to a multiple of 64; anything else starts at one. */
+		/* A padding record may follow zeros up to a multiple of 64; every other record starts at such a multiple. */
 		if (std::size_t off = at % AUXPMU_RECORD_MIN; !held && off && bytes[0] == std::byte{0}) {
 			auto part = bytes.first(std::min(AUXPMU_RECORD_MIN - off, bytes.size()));
 
@@ -359,7 +362,7 @@ bool TraceVerifier::feed(std::span<const std::byte> bytes) noexcept
 			continue;
 		}
 
-		/* A header, from the pieces or where it lies. */
+		/* The header, put together from pieces or in place. */
 		auto take_into_hold = [&](std::size_t until) {
 			std::size_t part = std::min(until - held, bytes.size());
 
@@ -385,7 +388,7 @@ bool TraceVerifier::feed(std::span<const std::byte> bytes) noexcept
 			continue;
 		}
 
-		/* The whole of it, the same way. */
+		/* The whole record, likewise. */
 		if ((held || bytes.size() < next.size) && !take_into_hold(next.size))
 			return true;
 		if (!record(held ? hold->data() : bytes.data()))
@@ -420,7 +423,7 @@ bool TraceVerifier::accounted() noexcept
 	if (!ok())
 		return false;
 	for (const auto &gap : gaps) {
-		/* Trace that is lost at the end of a transaction is missing in front of the next one's. */
+		/* Trace that is lost at the end of a transaction leaves its gap in front of the next transaction's trace. */
 		bool said = std::ranges::any_of(said_missing, [&](const Announced &one) {
 			return one.offset <= gap.before && gap.behind <= one.offset + one.size;
 		});
@@ -432,7 +435,7 @@ bool TraceVerifier::accounted() noexcept
 	return true;
 }
 
-/* Checks the bytes in front of the oldest whole record, with which the trace begins. */
+/* Checks the bytes at the beginning of the trace, in front of its oldest whole record. */
 bool TraceVerifier::cut_front(const Snapshot &shot, std::size_t skip, const auxpmu_record &oldest) noexcept
 {
 	const std::uint64_t least = seen.empty() ? AUXPMU_RECORD_MAX : seen.front().record_size;
@@ -442,7 +445,7 @@ bool TraceVerifier::cut_front(const Snapshot &shot, std::size_t skip, const auxp
 		return fail(std::format("{} bytes in front of the first record of a buffer that was not filled", skip));
 	const auto [older, newer] = parts(shot.spans, 0, skip);
 	if (all_zero(older) && all_zero(newer)) {
-		/* Of padding, or of a buffer that was not filled: then its first record is a START. */
+		/* Zeros come from padding, or from a buffer that was never full: then its first record is a START. */
 		if (skip < std::max<std::uint64_t>(least, expected.padding) ||
 			(!shot.certain && first_kind == AUXPMU_RECORD_START))
 			return true;
@@ -454,7 +457,7 @@ bool TraceVerifier::cut_front(const Snapshot &shot, std::size_t skip, const auxp
 			skip));
 	if (oldest.kind != AUXPMU_RECORD_DATA || expected.gaps_allowed)
 		return true;
-	/* Of the same start..stop, and so the end of the record before. */
+	/* The oldest record belongs to the same start..stop, so these bytes are the end of the record before it. */
 	std::copy(newer.begin(), newer.end(), std::copy(older.begin(), older.end(), front.begin()));
 	const std::uint64_t base = auxpmu_record_base(oldest.stream, oldest.seq - 1, oldest.seed);
 	for (std::size_t back = 8; back <= std::min<std::size_t>(skip, oldest.size - header_size); back += 8)
@@ -474,12 +477,12 @@ bool TraceVerifier::snapshot(const Snapshot &shot) noexcept
 	if (!ok())
 		return false;
 	expected.any_first = true;
-	/* An uncertain offset still tells where records may lie. */
+	/* Even an uncertain position tells where records may lie. */
 	at = shot.certain ? shot.from : (shot.to - spans.size()) % AUXPMU_RECORD_MAX;
 	if (shot.certain && shot.to - shot.from != spans.size())
 		return fail(std::format("{} bytes from there to {:#x}", spans.size(), shot.to));
 
-	/* An offset in the snapshot, as a stretch of at most a header's length that does not wrap. */
+	/* The bytes at an offset of the snapshot, as one contiguous stretch of at most a header's length. */
 	auto header_at = [&](std::size_t offset) -> std::span<const std::byte> {
 		const auto [part, more] = parts(spans, offset, std::min(header_size, spans.size() - offset));
 

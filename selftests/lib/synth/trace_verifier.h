@@ -3,12 +3,12 @@
  * TraceVerifier: reads the trace of the synthetic PMU (its format: uapi/linux/auxpmu.h) and proves every byte of it.
  *
  * It checks magic, size, kind, CRC and zero members of each header; each word of each payload, and the zeros of padding; where
- * records lie; that sequence numbers of each stream have no gap, repetition or step back; that there is a START wherever the
- * trace changes to another stream or CPU; the path of the program; that time never goes back on one CPU. error() describes the
- * first difference, with its position. After that the verifier takes nothing more.
+ * records lie; that the sequence numbers of each stream have no gap, repetition or step back; that there is a START wherever
+ * the trace changes to another stream or CPU; the path of the program; and that time never goes back on one CPU. error()
+ * describes the first difference, with its position. After a difference the verifier accepts no more bytes.
  *
- * Feed it the bytes in the order in which they were written, in pieces of any size. Allocates in its constructor, and for
- * error().
+ * Feed it the bytes in the order in which they were written, in pieces of any size. It allocates only in its constructor and
+ * for error().
  */
 #ifndef AUXPMU_SYNTH_TRACE_VERIFIER_H
 #define AUXPMU_SYNTH_TRACE_VERIFIER_H
@@ -29,21 +29,21 @@
 namespace auxpmu
 {
 
-/* What address filters make of a block of the program. */
+/* What address filters do to a block of the program. */
 enum class Block : std::uint8_t { traced, left_out, stops };
 using Program = std::array<Block, AUXPMU_PROGRAM_BLOCKS>;
 
-/* What a trace has to look like; what is left empty is not asked for. */
+/* The required properties of a trace; members left empty are not checked. */
 struct TraceExpectation {
 	std::optional<std::uint32_t> record_size; /* bytes */
 	std::optional<std::uint16_t> pattern;     /* enum auxpmu_synth_pattern */
 	std::optional<std::uint32_t> seed;
 	std::optional<std::uint32_t> cpu;
-	std::optional<Program> program; /* all of it is traced unless told */
+	std::optional<Program> program; /* by default all of it is traced */
 	bool gaps_allowed = false;      /* lost records are counted instead of being an error; see accounted() */
 	bool any_first = false;         /* a stream may begin with any sequence number, not only 0 */
-	std::size_t streams = 64;       /* more than that many are an error */
-	/* Bytes of the longest padding, where a snapshot may begin inside of one; else they are less than a record. */
+	std::size_t streams = 64;       /* more streams than this are an error */
+	/* Bytes of the longest padding, if a snapshot may begin inside of one; otherwise paddings are shorter than a record. */
 	std::uint32_t padding = 0;
 };
 
@@ -52,9 +52,9 @@ struct TraceStream {
 	std::uint64_t stream = 0;
 	std::uint64_t parent = 0;
 	std::uint64_t first_seq = 0;
-	std::uint64_t next_seq = 0; /* of the record after the newest */
+	std::uint64_t next_seq = 0; /* that of the record after the newest one */
 	std::uint64_t records = 0;
-	std::uint64_t starts = 0; /* of those, AUXPMU_RECORD_START */
+	std::uint64_t starts = 0; /* records of kind AUXPMU_RECORD_START */
 	std::uint64_t lost = 0;   /* records missing in gaps */
 	std::uint64_t bytes = 0;
 	std::uint64_t end = 0; /* position behind the newest record */
@@ -67,8 +67,8 @@ struct TraceStream {
 
 /* Sums over all streams. */
 struct TraceTotals {
-	std::uint64_t bytes = 0;   /* all that was fed */
-	std::uint64_t records = 0; /* padding is none */
+	std::uint64_t bytes = 0;   /* all bytes fed */
+	std::uint64_t records = 0; /* padding does not count */
 	std::uint64_t starts = 0;
 	std::uint64_t record_bytes = 0;
 	std::uint64_t pad_bytes = 0;  /* zeros up to the next multiple of 64, and AUXPMU_RECORD_PAD with its payload */
@@ -82,42 +82,48 @@ class TraceVerifier
 public:
 	explicit TraceVerifier(TraceExpectation expectation = {});
 
-	/* The position (aux_head's count) of the first byte that will be fed; 0 unless told.  Before the first feed() only. */
+	/*
+	 * Sets the position (as aux_head counts) of the first byte that will be fed; 0 by default. Call it only before the
+	 * first feed().
+	 */
 	void begin_at(std::uint64_t position) noexcept;
 
-	/* The next bytes.  False when they, or any before them, are wrong. */
+	/* Takes the next bytes. False if these, or any before them, are wrong. */
 	bool feed(std::span<const std::byte> bytes) noexcept;
 	bool feed(const Spans &spans) noexcept { return feed(spans.first) && feed(spans.second); }
 
-	/* Was the last record whole? Call when all committed trace has been fed. */
+	/* Was the last record whole? Call this when all committed trace has been fed. */
 	bool complete() noexcept;
 
 	/*
-	 * A PERF_RECORD_AUX of the trace that is fed: where it begins, its bytes, and whether it says that trace is missing
-	 * (TRUNCATED, PARTIAL).  Before or after its bytes were fed.
+	 * Announces a PERF_RECORD_AUX of the trace: where it begins, its size in bytes, and whether it says that trace is
+	 * missing (TRUNCATED, PARTIAL). May be called before or after its bytes are fed.
 	 */
 	void announce(std::uint64_t offset, std::uint64_t size, bool missing);
-	/* Does every gap lie where an announced record says that trace is missing? Call when all have been announced. */
+	/*
+	 * Does every gap lie where an announced record says that trace is missing? Call this when all records have been
+	 * announced.
+	 */
 	bool accounted() noexcept;
 
 	/*
-	 * An overwriting buffer, while the event is disabled: from the oldest whole record to the newest, which has to end
-	 * exactly at aux_head.  In front of the oldest may lie the rest of the record before it, or of padding; and of a
-	 * buffer that was not filled nothing, or, where that is not certain, zeros, and then a START.  Streams may begin with
-	 * any sequence number.  Once for each verifier.
+	 * Verifies an overwrite-mode buffer, while the event is disabled: from the oldest whole record to the newest one, which
+	 * must end exactly at aux_head. The oldest record may be preceded by the rest of the record before it, or of padding.
+	 * In a buffer that was never full nothing precedes it or, if that is not certain, zeros, and the first record is a
+	 * START. Streams may begin with any sequence number. Call this once per verifier.
 	 */
 	bool snapshot(const Snapshot &shot) noexcept;
 
 	bool ok() const noexcept { return failure.empty(); }
-	/* The first difference, for people; empty while there is none. */
+	/* The first difference, as readable text; empty as long as there is none. */
 	const std::string &error() const noexcept { return failure; }
 
 	const TraceTotals &totals() const noexcept { return sums; }
-	/* In the order they were first seen. */
+	/* The streams in the order in which they were first seen. */
 	std::span<const TraceStream> streams() const noexcept { return seen; }
-	/* Nothing when no record of it was seen. */
+	/* nullptr if no record of this stream was seen. */
 	const TraceStream *find(std::uint64_t stream) const noexcept;
-	/* That wrote any of it. */
+	/* The CPUs that wrote any of the trace. */
 	std::vector<std::uint32_t> cpus() const;
 	/* Position behind the last byte fed. */
 	std::uint64_t position() const noexcept { return at + held; }
@@ -152,11 +158,11 @@ private:
 	TraceExpectation expected;
 	TraceTotals sums;
 	std::vector<TraceStream> seen;
-	TraceStream *current = nullptr;         /* that the newest record is of */
+	TraceStream *current = nullptr;         /* the stream of the newest record */
 	std::vector<std::uint64_t> newest_time; /* by CPU */
-	std::vector<Gap> gaps;                  /* as many as it was made for */
+	std::vector<Gap> gaps;                  /* reserved in the constructor */
 	std::vector<Announced> said_missing;
-	std::uint64_t pad_stream = 0; /* that padding was of, and no record yet */
+	std::uint64_t pad_stream = 0; /* stream of padding after which no record came yet */
 	std::uint16_t first_kind = 0; /* of the first record that was not padding */
 	std::uint64_t at = 0;         /* position of the next byte to be verified */
 	std::uint64_t pad_left = 0;   /* bytes of a padding record's payload still to come */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A backward ring as the kernel writes it, in memory: every size of record and ring, against a list of what was written. */
+/*
+ * A backward ring in memory, written as the kernel writes it: every size of record and ring, checked against a list of what was
+ * written.
+ */
 #include <cstring>
 #include <deque>
 #include <vector>
@@ -13,7 +16,7 @@ using namespace auxpmu;
 namespace
 {
 
-/* Writes as __perf_output_begin() does: the head goes down by the size, and the record lies from there on. */
+/* Writes as __perf_output_begin() does: the head decreases by the size of the record, which begins at the new head. */
 class Writer
 {
 public:
@@ -84,7 +87,7 @@ TEST_CASE("A backward ring is read newest first, each record once, and what was 
 					CHECK(dump.written == since);
 					CHECK(dump.overwritten == since - taken);
 					CHECK(dump.wrapped == (ever > bytes));
-					/* As far as the ring reaches: nothing that is whole is left out. */
+					/* Every record that is still whole in the ring is handed out. */
 					if (since <= bytes)
 						CHECK(dump.overwritten == 0);
 					else

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* perf.data files that are none, damaged, cut, or of another kind: each is refused with a name, and nothing beyond is read. */
+/*
+ * perf.data files that are not such files, damaged, cut, or of another kind: each is refused by name, and nothing beyond is
+ * read.
+ */
 #include <cstring>
 
 #include <catch2/catch_test_macros.hpp>
@@ -27,7 +30,9 @@ TEST_CASE("No damage to a file makes the reader read beyond it")
 	Full full;
 	Bytes right = full.bytes();
 
-	/* 0xff in each byte that is not trace; what is accepted then is of no interest, ASan is. */
+	/*
+	 * Set each byte that is not trace to 0xff. Whether the file is then accepted does not matter; ASan must not complain.
+	 */
 	for (std::size_t i = 8; i < right.size(); i++) {
 		Bytes bytes = right;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* perf.data files made in memory: which recordings must be accepted as all of a trace, and that nothing else is. */
+/* perf.data files made in memory: which recordings the verifier must accept as complete, and that it accepts no others. */
 #include <cstdint>
 #include <set>
 #include <string>
@@ -152,7 +152,7 @@ TEST_CASE("What is missing is missing where an AUX record says so, not elsewhere
 	Full full;
 	const std::uint64_t partial = PERF_AUX_FLAG_PARTIAL;
 
-	/* 12 records, 3 of which nothing is known, 2 more */
+	/* 12 records, 3 missing ones, 2 more */
 	full.trace.seq += 3;
 	full.trace.data(2);
 	bool right = GENERATE(false, true);
@@ -224,7 +224,7 @@ TEST_CASE("Where a data ring lost records it is not known what they said, and of
 	full.file.auxtrace(0, full.trace.bytes);
 	const auto wrong = wrong_with({full.file.file()}, &facts);
 	CHECK(facts.lost_records == 4);
-	/* Of an event that is not known: it may have been of any. */
+	/* The lost records belong to an unknown event, so they may have been those of any ring. */
 	CHECK(wrong.empty() == (ring != 1));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Makes perf.data files in memory, for the kit's own tests, and says what the verifier has to say of them. */
+/* Makes perf.data files in memory, for the kit's own tests, and returns the verdict of the verifier on them. */
 #ifndef AUXPMU_LIB_TEST_PERF_DATA_WRITER_H
 #define AUXPMU_LIB_TEST_PERF_DATA_WRITER_H
 
@@ -34,12 +34,12 @@ inline void put(Bytes &to, const Bytes &bytes)
 	to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-constexpr std::uint64_t trace_id = 40; /* and the next ones, an AUX area each */
+constexpr std::uint64_t trace_id = 40; /* this id and the next ones have an AUX area each */
 constexpr std::uint64_t clock_id = 50;
 
 /*
- * Writes a file as the format's description says, and shares no code with the reader.  Two events: one that traces,
- * with instances for AUX areas 0 and 1 (CPUs 0 and 1), and a clock whose samples carry trace.
+ * Writes a file according to the description of the format, and shares no code with the reader. It has two events: one that
+ * traces, with instances for AUX areas 0 and 1 (CPUs 0 and 1), and a clock whose samples carry trace.
  */
 struct Writer {
 	Bytes data;
@@ -158,7 +158,7 @@ struct Writer {
 			put<std::uint64_t>(out, clock ? 8 : 16);
 		}
 		put(out, data);
-		/* the features' sections: a host name of nothing, the index */
+		/* the sections of the features: an empty host name, the index */
 		std::uint64_t end = out.size() + 32;
 		for (std::uint64_t word : {end, std::uint64_t{0}, end, std::uint64_t{8 + 16 * index.size()}})
 			put(out, word);
@@ -171,7 +171,7 @@ struct Writer {
 	}
 };
 
-/* What the verifier says; nothing when it agrees. */
+/* The error of the verifier; empty if it accepts the files. */
 inline std::string wrong_with(const std::vector<Bytes> &files, PerfDataFacts *facts = nullptr, bool continued = false)
 {
 	PerfDataVerifier verifier({.continued = continued});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The recorder on rings in memory, written by the test as the kernel would: no kernel needed. */
+/* The recorder on rings in memory, which the test writes as the kernel would: no kernel needed. */
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -23,7 +23,9 @@ std::byte *map_anonymous(std::size_t bytes)
 	return static_cast<std::byte *>(at);
 }
 
-/* A data ring and an AUX area, and the trace unit and the kernel that write them: bytes count up, so that order shows. */
+/*
+ * A data ring and an AUX area, with the trace unit and the kernel that write them. Bytes count up, so that their order shows.
+ */
 class Fake
 {
 public:
@@ -33,7 +35,7 @@ public:
 	{
 	}
 
-	/* So much trace, as far as there is room, in an area that is not overwritten. */
+	/* Writes this many bytes of trace, as far as there is room if the area is not overwritten. */
 	void write(std::uint64_t bytes)
 	{
 		auto &user = page();
@@ -43,7 +45,7 @@ public:
 			user.aux_head++;
 		}
 	}
-	/* A record without a sample id. */
+	/* Writes a record without a sample id. */
 	void put(std::uint32_t type, const std::vector<std::uint64_t> &body)
 	{
 		const perf_event_header header{type, 0, static_cast<std::uint16_t>(sizeof(header) + 8 * body.size())};
@@ -59,7 +61,7 @@ public:
 		return static_cast<std::byte>(position * 7 + position / 256);
 	}
 
-	/* Takes all there is, as a consumer would, and keeps it. */
+	/* Takes everything available, as a consumer would, and keeps it. */
 	void drain()
 	{
 		recorder.drain([this](const Spans &spans) { keep(spans); },
@@ -143,7 +145,7 @@ TEST_CASE("Where the area was full a recorder makes all of its room before it is
 	fake.put_aux(PERF_AUX_FLAG_TRUNCATED);
 	fake.recorder.drain([&](const Spans &spans) { fake.keep(spans); },
 		[&](const RecordView &) {
-			/* The unit goes on until there is no more room, and that is what the record is about. */
+			/* The unit continues until no room is left, which is what the record reports. */
 			if (std::exchange(more, false))
 				fake.write(2 * Fake::area_bytes);
 		});
@@ -151,7 +153,7 @@ TEST_CASE("Where the area was full a recorder makes all of its room before it is
 	CHECK(fake.page().aux_tail == fake.page().aux_head);
 	CHECK(fake.trace.size() == 1000 + Fake::area_bytes);
 	CHECK(fake.is_trace_right());
-	/* There is no event that could go on; so it still has to. */
+	/* There is no event to restart, so the recorder still reports full. */
 	CHECK_FALSE(fake.recorder.restart());
 	CHECK(fake.recorder.is_full());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records, format fields and statistics, from memory: no kernel needed. */
+/* Records, format fields and statistics, parsed from memory: no kernel needed. */
 #include <cstring>
 #include <vector>
 
@@ -58,7 +58,7 @@ TEST_CASE("What a ring holds is told in one or two pieces, oldest byte first")
 			if (!same)
 				FAIL("from " << from << ", " << count << " bytes");
 		}
-	/* Never more than there is. */
+	/* A view is never larger than the ring. */
 	CHECK(ring_view(ring, 100, 1000).size() == 64);
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("A snapshot is what an overwriting buffer holds, and one since another
 	check(ring_snapshot(ring, 65, true), 1, 65, true, 0);
 	check(ring_snapshot(ring, 1000, true), 936, 1000, true, 0);
 	CHECK(ring_snapshot(ring, 1000, true).certain);
-	/* An offset: all of the ring, and nothing is certain. */
+	/* If aux_head is an offset, the snapshot is the whole ring, and nothing is certain. */
 	Snapshot offset = ring_snapshot(ring, 24, false);
 	CHECK_FALSE(offset.certain);
 	CHECK_FALSE(offset.wrapped);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of the trace verifier share: what it is to expect of a trace made in memory, and what it says. */
+/* Code shared by the tests of the trace verifier: what it is to expect of a trace made in memory, and what it reports. */
 #ifndef AUXPMU_LIB_TEST_TRACE_PROOF_H
 #define AUXPMU_LIB_TEST_TRACE_PROOF_H
 
@@ -24,7 +24,7 @@ inline TraceExpectation expect(const TraceWriter &writer)
 	return expectation;
 }
 
-/* What the verifier says of a trace; nothing when it agrees. */
+/* The error of the verifier for a trace; empty if it accepts the trace. */
 inline std::string wrong_with(const TraceWriter &writer, const TraceExpectation &expectation)
 {
 	TraceVerifier verifier(expectation);
@@ -35,7 +35,7 @@ inline std::string wrong_with(const TraceWriter &writer, const TraceExpectation 
 	return verifier.error();
 }
 
-/* Takes the record with that index out of a trace of records of one size. */
+/* Removes count records from this index on from a trace whose records are all of one size. */
 inline void drop(TraceWriter &writer, std::ptrdiff_t index, std::ptrdiff_t count = 1)
 {
 	auto first = writer.bytes.begin() + index * writer.size;

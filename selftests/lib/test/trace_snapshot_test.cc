@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the verifier must accept of a buffer that was overwritten, and of one that was not filled; and nothing else. */
+/*
+ * What the verifier must accept of a buffer that was overwritten, and of one that was never full; it must reject everything
+ * else.
+ */
 #include <algorithm>
 #include <span>
 #include <string>
@@ -19,7 +22,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace
 {
 
-/* The newest bytes of a trace as they would lie in a ring of that many bytes. */
+/* The newest bytes of a trace as they would lie in a ring of the given size. */
 struct Ring {
 	std::vector<std::byte> bytes;
 	Snapshot shot;
@@ -40,7 +43,7 @@ struct Ring {
 	}
 };
 
-/* What the verifier says of a snapshot; nothing when it agrees. */
+/* The error of the verifier for a snapshot; empty if it accepts the snapshot. */
 std::string wrong_with(const Snapshot &shot, const TraceExpectation &expectation)
 {
 	TraceVerifier verifier(expectation);
@@ -51,13 +54,13 @@ std::string wrong_with(const Snapshot &shot, const TraceExpectation &expectation
 	return verifier.error();
 }
 
-/* The same without the position it begins with. */
+/* The error without the position that it begins with. */
 std::string behind_position(const std::string &error)
 {
 	return error.substr(error.empty() ? 0 : error.find(": "));
 }
 
-/* A snapshot whose place in the trace is not known, as other PMUs' and those in samples. */
+/* A snapshot whose position in the trace is not known, as those of other PMUs and those in samples. */
 Snapshot uncertain(std::span<const std::byte> bytes)
 {
 	return {.spans = {bytes, {}}};
@@ -151,7 +154,7 @@ TEST_CASE("A snapshot has all records from its oldest to its newest")
 		return certain;
 	};
 	CHECK(shot_of([](TraceWriter &) {}) == "");
-	/* Of the 40 records 16 are there: any of the inner ones, and any two. */
+	/* 16 of the 40 records are in the snapshot: remove any one of the inner ones, and any two. */
 	for (std::ptrdiff_t index = 26; index < 39; index++)
 		for (std::ptrdiff_t count : {1, 2}) {
 			INFO(count << " missing at " << index);
@@ -160,19 +163,19 @@ TEST_CASE("A snapshot has all records from its oldest to its newest")
 			}),
 				ContainsSubstring("are missing"));
 		}
-	/* The newest one twice, or instead of the one before. */
+	/* The newest record appears twice, or in place of the one before. */
 	CHECK_THAT(shot_of([](TraceWriter &other) {
 		other.bytes.insert(other.bytes.end(), other.bytes.end() - 256, other.bytes.end());
 	}),
 		ContainsSubstring("seq goes back"));
-	/* Half of it is zero. */
+	/* Half of the snapshot is zero. */
 	CHECK(shot_of([](TraceWriter &other) {
 		std::fill(other.bytes.end() - 4096, other.bytes.end() - 2048, std::byte{0});
 	}) != "");
 	CHECK(shot_of([](TraceWriter &other) {
 		std::fill(other.bytes.end() - 4096, other.bytes.end() - 3840, std::byte{0});
 	}) != "");
-	/* It is not at the place it says. */
+	/* The snapshot is not at the position that it states. */
 	Ring ring(writer.bytes, 4096);
 	ring.shot.from -= 64;
 	CHECK_THAT(wrong_with(ring.shot, expectation), ContainsSubstring("4096 bytes from there"));
@@ -243,7 +246,7 @@ TEST_CASE("In front of the oldest whole record is the end of the one before it, 
 	}
 	SECTION("more than that")
 	{
-		/* The oldest record's header is gone. */
+		/* The header of the oldest record is corrupted. */
 		writer.bytes[writer.bytes.size() - 2 * two] ^= std::byte{1};
 		CHECK_THAT(wrong_with(rest_of(2 * two), expectation), ContainsSubstring("bytes further on"));
 	}

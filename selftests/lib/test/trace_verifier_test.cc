@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the verifier must accept of a full trace, and that it rejects one in which any single byte is another one. */
+/* What the verifier must accept of a full trace, and that it rejects a trace in which any single byte differs. */
 #include <span>
 
 #include <catch2/catch_test_macros.hpp>
@@ -267,7 +267,7 @@ TEST_CASE("Every member of a header is looked at")
 	};
 	REQUIRE(wrong_with(writer, any) == "");
 
-	/* Of the second record, the padding, and the last record. */
+	/* Changes of the second record, the padding, and the last record. */
 	using Change = void (*)(auxpmu_record &);
 	struct Wrong {
 		std::size_t at;
@@ -408,7 +408,7 @@ TEST_CASE("A gap is right only where an AUX record says that trace is missing")
 	TraceWriter writer;
 	auto expectation = expect(writer);
 
-	/* Missing behind position 1024, and again behind 2048. */
+	/* Records are missing behind position 1024, and again behind 2048. */
 	writer.start();
 	writer.data(3);
 	writer.seq += 5;

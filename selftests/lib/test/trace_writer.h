@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Makes a synthetic trace in memory, for the kit's own tests.  Follows the text of uapi/linux/auxpmu.h, with the plainest of CRCs,
- * and shares no code with the verifier or the kernel.
+ * Makes a synthetic trace in memory, for the kit's own tests. It follows the text of uapi/linux/auxpmu.h, with the plainest of
+ * CRCs, and shares no code with the verifier or the kernel.
  */
 #ifndef AUXPMU_LIB_TEST_TRACE_WRITER_H
 #define AUXPMU_LIB_TEST_TRACE_WRITER_H
@@ -23,7 +23,7 @@ struct TraceWriter {
 	std::uint64_t seq = 0;
 	std::uint64_t time = 1000;
 	std::uint32_t seed = 7;
-	std::optional<std::uint32_t> block; /* of the program, which is executed next; else the seq says */
+	std::optional<std::uint32_t> block; /* of the program, to be executed next; if empty, seq decides */
 	std::vector<std::byte> bytes;
 
 	static std::uint32_t plain_crc(const void *data, std::size_t count)
@@ -78,7 +78,7 @@ struct TraceWriter {
 		}
 	}
 
-	/* The header at that offset with something else in it, and the CRC right for that. */
+	/* Changes the header at this offset, and recomputes its CRC. */
 	template <class Change>
 	void change(std::size_t at, Change &&change)
 	{

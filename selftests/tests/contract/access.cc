@@ -57,7 +57,7 @@ TEST_CASE("An AUX area of one page works", "[synth][access]")
 			Tracer tracer(setup);
 			for (int round = 0; round < 8; round++) {
 				tracer.enable();
-				/* One page is one region, and what scatters stops at its end. */
+				/* One page is one region, and scatter output stops at its end. */
 				tracer.pump(1024, 1024);
 				tracer.disable();
 				tracer.drain();
@@ -85,7 +85,7 @@ TEST_CASE("A buffer too small for one record cannot be mapped, and the log says 
 	CHECK(aux.error().text.find("4096 bytes") != std::string::npos);
 	CHECK(log.says(options().pmu));
 
-	/* And one that is large enough can, with the same event. */
+	/* An area that is large enough can be mapped with the same event. */
 	CHECK(AuxRing::map(data, event, 64 * KiB, setup.mode));
 }
 
@@ -105,19 +105,19 @@ TEST_CASE("Sizes that are no power of two of pages, or do not match the user pag
 		CHECK(aux.error().code == EINVAL);
 		CHECK(aux.error().text.find("power of two") != std::string::npos);
 	}
-	/* aux_size says one thing, mmap another. */
+	/* aux_size differs from the length of the mmap(). */
 	const std::size_t offset = data.size() + page_size();
 	data.page().aux_offset = offset;
 	data.page().aux_size = 64 * KiB;
 	void *address =
 		::mmap(nullptr, 32 * KiB, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd(), static_cast<off_t>(offset));
 	CHECK(address == MAP_FAILED);
-	/* Into the data ring. */
+	/* The AUX area would overlap the data ring. */
 	data.page().aux_offset = page_size();
 	address = ::mmap(
 		nullptr, 64 * KiB, PROT_READ | PROT_WRITE, MAP_SHARED, event->fd(), static_cast<off_t>(page_size()));
 	CHECK(address == MAP_FAILED);
-	/* Private. */
+	/* The mapping is private. */
 	data.page().aux_offset = offset;
 	address =
 		::mmap(nullptr, 64 * KiB, PROT_READ | PROT_WRITE, MAP_PRIVATE, event->fd(), static_cast<off_t>(offset));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What may be opened, by whom, and how a refusal reads. */
+/* Which events may be opened, by whom, and what a refusal says. */
 #include <format>
 
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* Is there an AUX PMU here that is not auxpmu's, and so could be lent our AUX buffers without seeing that they are not its own? */
+/* Is there an AUX PMU that is not auxpmu's, which could be lent our AUX buffers without noticing that they are not its own? */
 bool other_aux_pmu()
 {
 	for (const char *name : {"intel_pt", "intel_bts", "cs_etm", "arm_spe_0"})
@@ -95,7 +95,7 @@ TEST_CASE("Every bit of config and config1 outside the fields, and every value t
 TEST_CASE("The reason for a refused config can be read in the log, once", "[synth][config]")
 {
 	need_synthetic();
-	/* The kernel limits how often one message comes: this asks for the first only, so let the limit pass. */
+	/* The kernel limits the rate of each message, and this test wants the first one only, so let the limit expire. */
 	KernelLog log;
 	auto attr = pmu().attr();
 
@@ -216,7 +216,7 @@ TEST_CASE("With Debian's perf_event_paranoid 3 a user may open nothing", "[contr
 	Paranoid three(3);
 	Unprivileged all;
 
-	/* Kernels without Debian's patch take 3 for 2: they let a user count own instructions. */
+	/* Kernels without Debian's patch treat 3 as 2: they let users count their own instructions. */
 	pid_t probe = spawn([] {
 		perf_event_attr attr{};
 
@@ -303,11 +303,11 @@ TEST_CASE("Synthetic and modelled PMUs are for CAP_PERFMON, unless root has said
 
 			REQUIRE(all);
 			CHECK(as_nobody());
-			/* It is root's to say. */
+			/* Only root may change the setting. */
 			CHECK_FALSE(succeeded(spawn([] { return become_nobody() && Unprivileged(); })));
 		}
 		CHECK_FALSE(as_nobody());
-		/* Root has it. */
+		/* Root may open the event. */
 		CHECK(Event::open(attr, Target::task()));
 	}
 }

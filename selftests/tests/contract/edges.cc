@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What any user who may open events can do at the framework's expense: cause interrupts and transactions, use memory, have
- * units claimed again and again; and the first arm in NMI.
+ * units claimed again and again; and the first arm in an NMI.
  */
 #include <cerrno>
 #include <cstdint>
@@ -32,7 +32,7 @@ std::uint64_t least_turn(const Setup &setup)
 	return std::min<std::uint64_t>(page_size(), setup.aux_bytes / 4);
 }
 
-/* KiB of the kernel's virtual mappings. */
+/* The size of the kernel's vmalloc mappings in KiB. */
 std::uint64_t vmalloc_kib()
 {
 	std::string all = read_small_file("/proc/meminfo").value();
@@ -90,20 +90,20 @@ TEST_CASE("Room that is given back in small pieces is no reason for a transactio
 		Tracer tracer(setup);
 		const std::uint64_t size = tracer.aux.size();
 
-		/* Half a buffer is unread, and room for a quarter was given when the event started. */
+		/* Half of the buffer is unread, and the event started with room for a quarter. */
 		tracer.enable();
 		tracer.emit_all(size / 2);
 		tracer.disable();
 		std::uint64_t head = tracer.aux.head();
 		tracer.data.page().aux_tail = head - size * 3 / 4;
 		tracer.enable();
-		/* While the unit is at work the consumer reads a little. */
+		/* While the unit is running the consumer reads a little. */
 		tracer.data.page().aux_tail = head - size * 3 / 4 + 128;
 		auto before = statistics();
 		CHECK(tracer.emit(size / 2).error == ENOSPC);
 		auto delta = statistics().since(before);
 		CAPTURE(delta.text(), head, tracer.aux.head());
-		/* It has had its room, once, and the event is off, as with a buffer that is full. */
+		/* The event has used its room once and is then off, as with a full buffer. */
 		CHECK(tracer.aux.head() - head <= size / 4);
 		CHECK(tracer.aux.head() - head > size / 4 - size / 8);
 		CHECK(delta["begins"] <= 2);
@@ -140,7 +140,7 @@ TEST_CASE("What a tick of the timer writes is bounded whatever rate was asked fo
 	const std::uint64_t passed = count_of(ticks);
 	auto delta = statistics().since(*tracer.before);
 	tracer.drain();
-	/* Each byte of it was written in one of those, or began a session. */
+	/* Each byte of the trace was written in one of these turns, or began a session. */
 	CAPTURE(passed, delta.text());
 	CHECK(delta["produced"] - delta["lost_unit"] - delta["lost_space"] <=
 		(passed + 1) * most + delta["sessions"] * 64);
@@ -165,8 +165,8 @@ TEST_CASE("A unit whose interrupt is always due is given up, not served for ever
 		auto delta = statistics().since(*tracer.before);
 		CAPTURE(delta.text(), fault.left());
 		/*
-		 * The first window has the record that begins a session, two more have nothing; and the core tries again
-		 * as long as the event is enabled.
+		 * The first window takes the record that begins a session, two more windows take nothing; the core retries as
+		 * long as the event is enabled.
 		 */
 		CHECK(delta["arm_failures"] >= 1);
 		CHECK(delta["gaps"] == delta["arm_failures"]);
@@ -175,7 +175,7 @@ TEST_CASE("A unit whose interrupt is always due is given up, not served for ever
 		fault.set(0);
 		tracer.drain();
 		CHECK(tracer.tally.partial == delta["arm_failures"]);
-		/* And the same event goes on when it is started again. */
+		/* The same event continues when it is started again. */
 		tracer.enable();
 		tracer.emit_all(4 * KiB);
 		tracer.disable();
@@ -205,13 +205,13 @@ TEST_CASE("A unit whose interrupt is always due, behind some trace, is served on
 		CAPTURE(delta.text(), fault.left());
 		CHECK(delta["arm_failures"] >= 1);
 		CHECK(delta["gaps"] == delta["arm_failures"]);
-		/* Of each attempt of the core's. */
+		/* So many faults for each attempt of the core. */
 		CHECK(times - fault.left() == at_once * delta["arm_failures"]);
 		CHECK(delta["begins"] == delta["ends"]);
 		fault.set(0);
 		tracer.drain();
 		CHECK(tracer.tally.partial == delta["arm_failures"]);
-		/* All of it is there, and the same event goes on when it is started again. */
+		/* The trace is complete, and the same event continues when it is started again. */
 		CHECK(tracer.verifier.totals().record_bytes > at_once * 64 * delta["arm_failures"]);
 		tracer.enable();
 		tracer.emit_all(4 * KiB);
@@ -226,7 +226,10 @@ TEST_CASE("Memory of a unit's own is there as long as events need it, on their C
 {
 	need_synthetic();
 	need_configfs();
-	/* The most that a unit may have. Of pages of 4 KiB the allocator has no such block, and it is mapped. */
+	/*
+	 * The most RAM that a unit may have. With pages of 4 KiB the allocator has no such block, and the RAM is
+	 * vmalloc-mapped.
+	 */
 	constexpr std::uint64_t ram = 16 * MiB, slack = 4 * MiB / KiB;
 	if (page_size() > 4 * KiB)
 		SKIP("with pages of " << page_size()
@@ -253,7 +256,7 @@ TEST_CASE("Memory of a unit's own is there as long as events need it, on their C
 	}
 	wait_until("all of it to be free", [&] { return vmalloc_kib() < before + slack; });
 	{
-		/* Of a thread, which may come to any CPU. */
+		/* An event of a thread, which may run on any CPU. */
 		auto any = Event::open(attr, Target::task()).value();
 		CHECK(vmalloc_kib() >= before + static_cast<unsigned>(cpus()) * ram / KiB - slack);
 	}
@@ -266,7 +269,7 @@ TEST_CASE("Memory of a unit's own is on the account of whoever opens the event",
 {
 	need_synthetic();
 	need_configfs();
-	/* Pages are charged some at a time. */
+	/* Pages are charged in batches. */
 	constexpr std::uint64_t ram = 16 * MiB, slack = 1 * MiB;
 	auto unit = ModelledUnit::make("edges_ram").value();
 	unit.set("output", "copy").value();
@@ -316,7 +319,7 @@ TEST_CASE("A paused event may be armed for the first time in NMI", "[synth][edge
 			verifier.feed(aux.readable());
 			verifier.complete();
 			CHECK(verifier.error() == "");
-			/* The thread may have been away from the CPU meanwhile. */
+			/* The thread may have left the CPU meanwhile. */
 			CHECK(verifier.totals().starts >= 1);
 			CHECK(verifier.totals().records == 4 + verifier.totals().starts);
 		}

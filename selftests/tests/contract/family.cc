@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A parent's event is redirected while a child that inherited it traces: the child goes on in the new ring, and the old ring
+ * A parent's event is redirected while a child that inherited it traces: the child continues in the new ring, and the old ring
  * may be unmapped.
  */
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace
 {
 
 /*
- * An event of a parent, inherited by a child that is traced on CPU 1 all the time, so that no switch of tasks begins its trace
- * anew; and what the two are told by, shared with them.
+ * A parent's event, inherited by a child that is traced on CPU 1 all the time, so that no task switch restarts its trace; and
+ * memory shared with both, through which they receive commands.
  */
 class Family
 {
@@ -36,12 +36,13 @@ public:
 	}
 	Family(const Family &) = delete;
 
-	/* Begins with the parent, whom an event can be opened for; then the child, which inherits it. */
+	/* Starts the parent, for which an event can be opened; then the child, which inherits it. */
 	pid_t begin()
 	{
 		parent = spawn([this] {
 			/*
-			 * The kernel swaps the events of tasks with the same events; one that is not inherited prevents that.
+			 * The kernel swaps the contexts of tasks with the same events; an event that is not inherited prevents
+			 * that.
 			 */
 			auto own = Event::open(dummy_attr(), Target::task()).value();
 
@@ -60,8 +61,8 @@ public:
 		return static_cast<int>(said[1]);
 	}
 	/*
-	 * How often the child had to leave its CPU: of each second the scheduler keeps a 20th from a thread that is urgent all
-	 * the time (sched_rt_runtime_us).
+	 * How often the child had to leave its CPU: the scheduler withholds a 20th of each second from a thread that is always
+	 * runnable with real-time priority (sched_rt_runtime_us).
 	 */
 	std::uint64_t switches()
 	{
@@ -101,8 +102,8 @@ private:
 };
 
 /*
- * All that is in the area is trace, and was handed over.  The core tells of what was written into one ring in the other, to
- * which the parent was redirected by then, so the records are not held against it.
+ * Checks that everything in the area is trace, and was handed over. The core reports what was written into one ring in the
+ * other, to which the parent was redirected by then, so the records are not checked.
  */
 void take_whole(Tracer &tracer)
 {
@@ -113,7 +114,7 @@ void take_whole(Tracer &tracer)
 	CHECK(tracer.verifier.totals().records > 0);
 }
 
-/* In such a ring the trace of a child begins anywhere. */
+/* In such a ring the trace of a child may begin anywhere. */
 void expect_child(Tracer &tracer)
 {
 	auto expectation = make_expectation(tracer.setup);
@@ -125,9 +126,9 @@ void expect_child(Tracer &tracer)
 }
 
 /*
- * A child begins in one ring and goes on in another. False if it was made to leave its CPU before it wrote beyond its window: then it
- * comes back to the second ring, which does not hold all of it. @brim: a byte of the first ring is given back, so that
- * the unit fills it to its end; of what it wrote until then the last record is kept back.
+ * A child begins in one ring and continues in another. False if it was made to leave its CPU before it wrote beyond its window:
+ * then it comes back to the second ring, which does not hold all of it. @brim: one byte of the first ring is given back, so
+ * that the unit fills it to its end; the last record written until then is kept back.
  */
 bool go_on_in_another_ring(unsigned output, std::uint32_t watermark, bool brim)
 {
@@ -160,7 +161,7 @@ bool go_on_in_another_ring(unsigned output, std::uint32_t watermark, bool brim)
 	const std::uint64_t switches = family.switches();
 	REQUIRE(family.write(2048) == 0);
 	event.set_output(second.event).value();
-	/* More than the window that the unit has, and less than both areas hold; what is copied has windows of its RAM. */
+	/* More than the unit's window, and less than both areas hold; copy output has windows of its RAM. */
 	const int error = family.write(output == AUXPMU_SYNTH_COPY ? 48 * KiB : watermark + 32 * KiB);
 	if (error == ENOSPC && family.switches() != switches)
 		return false;
@@ -171,7 +172,7 @@ bool go_on_in_another_ring(unsigned output, std::uint32_t watermark, bool brim)
 	take_whole(second);
 	auto counted = statistics().since(before);
 	INFO("statistics: " << counted.text());
-	/* Behind what was handed over, and what was kept back, nothing was written. */
+	/* Nothing was written behind what was handed over and what was kept back. */
 	const std::uint64_t written = first.aux.head() + counted["lost_space"];
 	CHECK(all_zero(first.aux.view(written, setup.aux_bytes).first));
 	CHECK(counted["begins"] == counted["ends"]);
@@ -204,8 +205,8 @@ namespace
 {
 
 /*
- * A ring goes while a child writes into it. False if the child was made to leave its CPU meanwhile: when it comes back it writes
- * into its parent's present ring, and keeps nothing of the other.
+ * A ring is unmapped while a child writes into it. False if the child was made to leave its CPU meanwhile: when it comes back
+ * it writes into its parent's present ring, and keeps nothing of the other.
  */
 bool orphan_a_ring(unsigned output)
 {
@@ -234,9 +235,9 @@ bool orphan_a_ring(unsigned output)
 	const std::size_t left = buffers().size();
 	if (family.switches() != switches)
 		return false;
-	/* The last reference to the first ring's pages is the child's. */
+	/* The child holds the last reference to the pages of the first ring. */
 	CHECK(left == 2);
-	/* From here, so that an interrupt of the child's CPU does it; when the child is there. */
+	/* Emit from this CPU, so that an interrupt on the child's CPU does the work, once the child is there. */
 	wait_until("the child to be on its CPU", [&] { return emitter().emit(1, 64).error == 0; });
 	const int error = emitter().emit(1, 64 * KiB).error;
 	if (family.switches() != switches)
@@ -250,7 +251,7 @@ bool orphan_a_ring(unsigned output)
 
 } // namespace
 
-/* The core warns; so it has a guest of its own (selftests/vm/orphan). */
+/* The core warns here, so this test has a guest of its own (selftests/vm/orphan). */
 TEST_CASE("A ring that goes while a child writes into it, whose parent was redirected", "[.orphan][core-warns]")
 {
 	need_synthetic();

@@ -30,7 +30,7 @@ void need_filters()
 		SKIP("this unit has no program");
 }
 
-/* Of a program, the blocks that lie wholly or partly in bytes [first, last] are traced, or stop the trace. */
+/* The blocks of a program that lie wholly or partly in bytes [first, last] are traced, or stop the trace. */
 struct Part {
 	unsigned first, last;
 	bool stop = false;
@@ -62,7 +62,7 @@ void expect_program(Tracer &tracer, const Program &program)
 	tracer.expect(expectation);
 }
 
-/* A file of one page, gone with its owner. */
+/* A file of one page, removed with its owner. */
 class Library
 {
 public:
@@ -132,7 +132,7 @@ TEST_CASE("What filters name of the kernel is traced, all of it and nothing else
 			}
 			tracer.finish();
 
-			/* Executed step by step: that many records, and no less. */
+			/* The test executes the program step by step: exactly this many records are expected. */
 			std::uint64_t step = 0, expected = 0;
 			for (unsigned round = 0; round < 8; round++) {
 				bool halted = false;
@@ -197,7 +197,7 @@ TEST_CASE("A filter on a file is in force where and as soon as the file is mappe
 
 	setup.target = Target::task_on_cpu(0, 0);
 	setup.program = program_page;
-	/* The core follows mappings, and so filters, only if an event asks for records of mappings. */
+	/* The core tracks mappings, and with them filters, only if an event requests mmap records. */
 	setup.mappings = true;
 	Tracer tracer(setup);
 	expect_program(tracer, program_of({{0x40, 0x7f}}));
@@ -205,14 +205,14 @@ TEST_CASE("A filter on a file is in force where and as soon as the file is mappe
 	tracer.enable();
 	tracer.emit_all(64 * 512);
 	tracer.drain();
-	/* Not mapped: nothing but what a start writes. */
+	/* The file is not mapped: only START records are written. */
 	CHECK(tracer.verifier.totals().records == tracer.verifier.totals().starts);
 	Mapping mapping = library.map();
 	tracer.emit_all(64 * 512);
 	tracer.disable();
 	tracer.drain();
 	std::uint64_t traced = tracer.verifier.totals().records - tracer.verifier.totals().starts;
-	/* Two rounds of four blocks; a start takes one block, filtered or not, for its record. */
+	/* Two rounds of four blocks; a START takes one block, filtered or not, for its record. */
 	CHECK(traced <= 8);
 	CHECK(traced + tracer.verifier.totals().starts > 8);
 	tracer.finish();
@@ -258,7 +258,7 @@ TEST_CASE("Filters may change while the unit traces; what is made from then on o
 		REQUIRE(record.ip < first_of(starts - 1) + 0x20);
 	}
 	CHECK(starts == changes + 1);
-	/* Each time the program came round once and passed both blocks, but for one that a START may have taken. */
+	/* After each change the program made one round and passed both blocks, except one that a START may have taken. */
 	CHECK(records - starts >= changes);
 	CHECK(records - starts <= 2 * changes);
 }
@@ -276,7 +276,7 @@ TEST_CASE("Filters that are taken away leave nothing behind: all is traced again
 			setup.program = kernel_program;
 			INFO(describe(setup) << ", " << text);
 
-			/* Before anything is traced: the verifier wants every block. */
+			/* The filter is set and removed before anything is traced: the verifier expects every block. */
 			{
 				Tracer before(setup);
 
@@ -288,7 +288,7 @@ TEST_CASE("Filters that are taken away leave nothing behind: all is traced again
 				CHECK(before.verifier.totals().records == blocks + 1);
 			}
 
-			/* Meanwhile: behind the START with which the core takes them away. */
+			/* The filter is removed while tracing: look behind the START with which the core removes it. */
 			Tracer tracer(setup);
 			tracer.event.set_filter(text).value();
 			tracer.enable();
@@ -341,7 +341,7 @@ TEST_CASE("Children inherit the filters of their parent", "[synth][filters]")
 	tracer.drain();
 	INFO(tracer.verifier.error());
 	CHECK(tracer.verifier.ok());
-	/* Each child's program came round once. */
+	/* Each child's program made one round. */
 	CHECK(tracer.verifier.streams().size() >= 9);
 	CHECK(tracer.verifier.totals().records - tracer.verifier.totals().starts >= 8);
 }

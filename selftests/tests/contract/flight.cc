@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Flight recording: records and trace that are overwritten, until somebody wants to know.  A backward data ring and an
- * overwriting AUX area, on one event and on events of a group; paused, dumped, resumed, again and again.
+ * Flight recording: records and trace are overwritten until a snapshot is requested. A backward data ring and an overwrite-mode
+ * AUX area, on one event and on events of a group, are paused, dumped and resumed repeatedly.
  */
 #include <format>
 #include <string>
@@ -30,7 +30,7 @@ Setup overwriting(unsigned output, std::size_t aux_bytes)
 	return setup;
 }
 
-/* An AUX event with a backward ring and an overwriting AUX area, whose trace is made on demand. */
+/* An AUX event with a backward ring and an overwrite-mode AUX area, whose trace is made on demand. */
 struct Flight {
 	Flight(const Setup &wanted, std::size_t ring_bytes) : setup(wanted), recorder(open(wanted, ring_bytes)) {}
 
@@ -48,7 +48,7 @@ struct Flight {
 			.value();
 	}
 
-	/* Has that many bytes written; what the event has made so far is then "made". */
+	/* Has this many bytes written; "made" counts what the event has written so far. */
 	void emit(std::uint64_t bytes)
 	{
 		REQUIRE(emitter().emit(0, bytes).error == 0);
@@ -67,7 +67,7 @@ struct Flight {
 	std::uint64_t made = 0;
 };
 
-/* Proves a chain of snapshots as one trace.  A gap is right only where bytes are known to be missed. */
+/* Proves that a chain of snapshots is one trace. Gaps are allowed only where bytes are known to be missed. */
 struct Chain {
 	explicit Chain(const Setup &setup) : record(setup.record), verifier(expectation(setup)) {}
 
@@ -101,14 +101,14 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 	"[synth][flight]")
 {
 	need_synthetic();
-	/* The data ring is wide enough, or it is not; so is the AUX area. A record of a session takes some 60 bytes. */
+	/* The data ring and the AUX area are large enough, or not. A record of a session takes some 60 bytes. */
 	const unsigned many = static_cast<unsigned>(page_size() / 51);
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 		for (std::uint64_t piece : {2 * KiB, 40 * KiB})
 			for (unsigned sessions : {1u, many}) {
 				Flight flight(overwriting(output, 32 * KiB), page_size());
 				Chain chain(flight.setup);
-				std::uint64_t end = 0; /* of the trace at the dump before */
+				std::uint64_t end = 0; /* end of the trace at the previous dump */
 				bool wrapped = false;
 
 				INFO(describe(flight.setup)
@@ -169,7 +169,7 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 namespace
 {
 
-/* What dumps of numbered samples have to be: newest first, none missing, none twice, each with the trace of its moment. */
+/* Checks dumps of numbered samples: newest first, none missing, none twice, each with the trace of its moment. */
 struct Numbered {
 	std::vector<std::uint64_t> records_at{0}; /* records of trace made when number n was taken */
 	std::uint64_t dumped = 0;                 /* the newest number of the dump before */
@@ -272,7 +272,7 @@ TEST_CASE("A flight recorder whose sibling has a ring of its own: paused while t
 			numbered.take(flight);
 			flight.emit(640);
 		}
-		/* Only the sibling's ring is stopped: events and trace run on. */
+		/* Only the sibling's ring is paused: events and trace continue. */
 		member.pause_output().value();
 		CHECK(numbered.check(ring, attr, setup) == 10);
 		for (unsigned i = 0; i < round; i++) {
@@ -281,7 +281,7 @@ TEST_CASE("A flight recorder whose sibling has a ring of its own: paused while t
 		}
 		member.resume_output().value();
 
-		/* The record about it comes with the next one. */
+		/* The PERF_RECORD_LOST comes with the next record. */
 		numbered.take(flight);
 		std::uint64_t lost = 0;
 		member.pause_output().value();

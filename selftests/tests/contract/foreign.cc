@@ -25,7 +25,7 @@ void need_foreign()
 	Foreign::need();
 }
 
-/* What perf_event_open() says to a user who follows himself: 0 or an errno. */
+/* The result of perf_event_open() for a user who traces a task of his own: 0 or an errno. */
 int as_user(const perf_event_attr &attr)
 {
 	pid_t child = ::fork();
@@ -51,7 +51,7 @@ TEST_CASE("Beside AUX PMUs that are not auxpmu's a user needs CAP_PERFMON, which
 	Paranoid two(2);
 	Unprivileged all;
 	REQUIRE(all);
-	/* Another backend, which does nothing about it itself. */
+	/* Another backend, which does nothing about foreign PMUs itself. */
 	auto example = Pmu::find("auxpmu_example");
 	if (!example)
 		SKIP("it takes a second AUX PMU of auxpmu's, auxpmu_example: load drivers/example");
@@ -110,7 +110,7 @@ TEST_CASE("An event whose trace would go to a foreign PMU's buffer writes nothin
 	perf_event_attr theirs = Pmu::find("auxpmu_foreign").value().attr();
 	Setup setup;
 
-	/* By way of a software event's ring, which may be anybody's. */
+	/* Redirected through the ring of a software event, which may be anybody's. */
 	auto lender = Event::open(theirs, Target::task()).value();
 	auto data = DataRing::map(lender, 64 * KiB).value();
 	auto aux = AuxRing::map(data, lender, 64 * KiB, AuxMode::full_trace).value();
@@ -127,7 +127,7 @@ TEST_CASE("An event whose trace would go to a foreign PMU's buffer writes nothin
 	CHECK(delta["begins"] == 0);
 	CHECK(delta["unmapped"] > 0);
 	CHECK(aux.head() == 0);
-	/* The foreign is none the worse. */
+	/* The foreign PMU still works. */
 	lender.enable().value();
 	lender.disable().value();
 }
@@ -136,12 +136,14 @@ TEST_CASE("The intree that the claim holds is no danger, any other AUX PMU is", 
 {
 	need_in_tree();
 	need_foreign();
-	/* 6.1 does not tell modules what users may see: there BTS takes CAP_PERFMON anyhow (docs/intel-bts.md). */
+	/*
+	 * 6.1 does not let modules find out what users may see: there BTS requires CAP_PERFMON in any case (docs/intel-bts.md).
+	 */
 	utsname kernel{};
 	::uname(&kernel);
 	if (options().pmu == "auxpmu_bts" && std::string(kernel.release).starts_with("6.1."))
 		return;
-	/* Where a user may not record at all there is nothing to ask. */
+	/* Let users record at all; otherwise this test shows nothing. */
 	Paranoid one(1);
 	Setup setup = on_cpu(0, 16 * KiB);
 	setup.target = Target::task();
@@ -156,7 +158,7 @@ TEST_CASE("The intree that the claim holds is no danger, any other AUX PMU is", 
 
 		CHECK(as_user(attr) == EACCES);
 		CHECK(log.says("beside AUX PMUs that are not auxpmu's it needs CAP_PERFMON"));
-		/* Nothing was claimed for it. */
+		/* No unit was claimed for the refused event. */
 		CHECK(attribute("claim") == "free");
 		CHECK(Event::open(attr, setup.target));
 	}

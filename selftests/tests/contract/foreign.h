@@ -20,7 +20,7 @@
 namespace auxpmu::test
 {
 
-/* The module of a foreign AUX PMU, loaded as long as this lives.  Takes root. */
+/* The module of a foreign AUX PMU, loaded during the lifetime of this object. Requires root. */
 class Foreign
 {
 public:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Full trace: the AUX area mapped writable, every byte delivered once, in order, within the room the consumer gave. */
+/*
+ * Full trace: the AUX area is mapped writable, and every byte is delivered once, in order, within the room that the consumer
+ * gave.
+ */
 #include <algorithm>
 #include <format>
 
@@ -16,7 +19,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* Is there room for more than the START record?  One byte less than the buffer may be used, except by scatter. */
+/* Is there room for more than the START record? All units but scatter must leave one byte of the buffer free. */
 bool fits(const Setup &setup)
 {
 	return 2 * setup.record < setup.aux_bytes ||
@@ -74,7 +77,7 @@ TEST_CASE("A full trace is contiguous and complete across many wraps", "[synth][
 					setup.watermark = watermark;
 					setup.pattern = (output + record / 512) % 3;
 					setup.seed = watermark + 17;
-					/* A record in the data ring for every record of trace. */
+					/* There is a record in the data ring for every trace record. */
 					if (watermark == 1)
 						setup.data_bytes = 512 * KiB;
 					if (!fits(setup))
@@ -99,7 +102,7 @@ TEST_CASE("A full trace is contiguous and complete across many wraps", "[synth][
 namespace
 {
 
-/* Starts and stops 20 times; did a unit that promises it write trace each time? */
+/* Starts and stops 20 times; a unit that promises trace for each start must have written some each time. */
 void start_and_stop(const Setup &setup)
 {
 	auto tracer = open_or_skip(setup);
@@ -142,7 +145,7 @@ TEST_CASE("A start and a stop right after it yield trace, in both modes, if caps
 			setup.mode = mode;
 			setup.manual = manual;
 			start_and_stop(setup);
-			/* The others are the same to any other PMU. */
+			/* The other outputs make no difference to any other PMU. */
 			if (!synthetic())
 				return;
 		}
@@ -185,14 +188,14 @@ TEST_CASE("poll wakes the consumer when the watermark is reached, and not before
 			tracer.enable();
 			has_poll(tracer.event.fd(), 0);
 			for (int round = 0; round < 12; round++) {
-				/* Regions of a sixteenth of the buffer: what scatters can be late by one of them. */
+				/* Regions are a sixteenth of the buffer: scatter output can be late by one of them. */
 				std::uint64_t head = tracer.aux.head();
 				std::uint64_t next = (head / watermark + 1) * watermark;
 				std::uint64_t made = 0;
 
 				CHECK_FALSE(has_poll(tracer.event.fd(), 0));
 				while (tracer.aux.head() < next && made <= watermark + 4 * page_size()) {
-					/* Nobody must have been woken while the watermark is not reached. */
+					/* No wakeup may come before the watermark is reached. */
 					CHECK_FALSE(has_poll(tracer.event.fd(), 0));
 					tracer.emit_all(1024);
 					made += 1024;
@@ -240,7 +243,7 @@ TEST_CASE("When the data ring is full records are lost, and counted, but no trac
 {
 	need_synthetic();
 	Setup setup;
-	/* A record of some 60 bytes for each page of it. */
+	/* One record of some 60 bytes for each page of trace. */
 	const std::uint64_t total = page_size() * page_size() / 16;
 
 	setup.output = AUXPMU_SYNTH_WINDOW;
@@ -248,7 +251,7 @@ TEST_CASE("When the data ring is full records are lost, and counted, but no trac
 	setup.watermark = 1;
 	Tracer tracer(setup);
 	tracer.enable();
-	/* The trace is read and the records are not: the ring holds about a quarter of them. */
+	/* The trace is read, but the records are not: the ring holds about a quarter of them. */
 	for (std::uint64_t done = 0; done < total; done += 16 * KiB) {
 		tracer.emit_all(16 * KiB);
 		Spans spans = tracer.aux.readable();
@@ -257,7 +260,7 @@ TEST_CASE("When the data ring is full records are lost, and counted, but no trac
 	}
 	tracer.disable();
 	tracer.drain();
-	/* That some are lost is said with the first that there is room for again. */
+	/* PERF_RECORD_LOST comes with the first record for which there is room again. */
 	tracer.enable();
 	tracer.disable();
 	tracer.drain();

@@ -19,11 +19,11 @@ namespace
 constexpr std::uint64_t nonsense[] = {0, 1, 63, 64, 4095, 4096, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
 	0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000, 0xfffffffffffff000, 0xffffffffffffffff};
 
-/* The event begins anew with a clean page: it must then trace as if nothing had been. */
+/* The event restarts with a clean page: it must then trace as if nothing had happened. */
 void check_sane(Tracer &tracer)
 {
 	tracer.disable();
-	/* Where the kernel's own head is can be told from the page no more; but every byte of it was counted. */
+	/* The page no longer shows the kernel's own head; but the statistics counted every byte handed over. */
 	if (tracer.setup.mode == AuxMode::full_trace)
 		tracer.data.page().aux_head = tracer.first_head + statistics().since(*tracer.before)["committed"];
 	tracer.remap();
@@ -60,7 +60,7 @@ TEST_CASE("aux_head scribbled by user space does not move the unit", "[synth][ho
 				tracer.enable();
 				tracer.data.page().aux_head = lie * 3;
 				tracer.emit_all(2048);
-				/* The kernel's own count is written at the end, whatever was there. */
+				/* The kernel writes its own count at the end, whatever was there. */
 				tracer.disable();
 				tracer.drain();
 			}
@@ -84,7 +84,7 @@ TEST_CASE("Nothing is written outside the room the consumer gave, wherever aux_t
 		tracer.verifier = TraceVerifier();
 		for (std::uint64_t back = 0; back <= size; back += 4096 - 64) {
 			for (std::uint64_t odd : {0u, 1u, 63u, 65u}) {
-				/* It stops in a window that had all of the room. */
+				/* The session stops in a window that had all of the room. */
 				tracer.data.page().aux_tail = tracer.aux.head();
 				tracer.enable();
 				tracer.emit(1024);
@@ -92,7 +92,7 @@ TEST_CASE("Nothing is written outside the room the consumer gave, wherever aux_t
 				std::uint64_t head = tracer.aux.head();
 				std::uint64_t tail = head - std::min({head, back + odd, size});
 
-				/* What lies between tail and head is not the unit's. */
+				/* The unit must not write between tail and head. */
 				tracer.data.page().aux_tail = tail;
 				Spans held = tracer.aux.view(tail, head);
 				std::memcpy(kept.data(), held.first.data(), held.first.size());
@@ -117,11 +117,11 @@ TEST_CASE("What was kept back of a full buffer is lost, and counted, where aux_t
 	need_synthetic();
 	Setup setup;
 
-	/* The interrupt comes a page before the end, and the next when it is full to the brim. */
+	/* The interrupt comes a page before the end, and the next one when the buffer is completely full. */
 	setup.watermark = static_cast<std::uint32_t>(setup.aux_bytes);
 	Tracer tracer(setup);
 	tracer.enable();
-	/* Ahead of what was handed over by then, and by as much that the core finds no room at all. */
+	/* Sets the tail ahead of what was handed over by then, by so much that the core finds no room at all. */
 	constexpr std::uint64_t kept_back = 64;
 	tracer.emit(setup.aux_bytes - page_size());
 	tracer.data.page().aux_tail = setup.aux_bytes - kept_back + 1;
@@ -193,12 +193,12 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 			pin(1);
 			Tracer tracer(setup);
 			std::atomic<bool> stop{false};
-			std::atomic<std::uint64_t> truth{0}; /* where aux_head really is */
+			std::atomic<std::uint64_t> truth{0}; /* the real aux_head */
 			std::thread noise([&] {
 				std::uint64_t state = 1;
 				cpu_set_t set;
 
-				/* Where the unit traces, too: in between its interrupts. */
+				/* This thread runs on the CPU of the unit, in between its interrupts. */
 				CPU_ZERO(&set);
 				CPU_SET(0, &set);
 				::sched_setaffinity(0, sizeof(set), &set);

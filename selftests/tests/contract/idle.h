@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A thread that does nothing, for events that are there for their rings. */
+/* An idle task, for events that exist only for their rings. */
 #ifndef AUXPMU_TESTS_IDLE_H
 #define AUXPMU_TESTS_IDLE_H
 

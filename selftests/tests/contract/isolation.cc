@@ -11,7 +11,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* Every byte of an AUX area before anybody traced. */
+/* Checks every byte of an AUX area before anything was traced. */
 bool all_zero(const AuxRing &aux)
 {
 	for (std::byte byte : aux.view(0, aux.size()).first)
@@ -29,7 +29,7 @@ TEST_CASE("Users of one unit by turns never see each other's trace, however they
 		for (int round = 0; round < 24; round++) {
 			std::uint32_t seed = 100 + static_cast<std::uint32_t>(round);
 
-			/* One user leaves trace in the unit: not yet handed over, or more than there was room for. */
+			/* One user leaves trace in the unit: trace not yet handed over, or more than there was room for. */
 			{
 				Setup setup;
 				setup.output = output;
@@ -45,7 +45,7 @@ TEST_CASE("Users of one unit by turns never see each other's trace, however they
 				else if (round & 16)
 					leaving.disable();
 			}
-			/* The next one gets his own, from the first byte. */
+			/* The next user gets only his own trace, from the first byte on. */
 			Setup setup;
 			setup.output = output;
 			setup.seed = ~seed;
@@ -59,7 +59,7 @@ TEST_CASE("Users of one unit by turns never see each other's trace, however they
 			REQUIRE(coming.verifier.streams().size() == 1);
 			CHECK(coming.verifier.streams()[0].first_seq == 0);
 			CHECK(coming.verifier.totals().records == 17);
-			/* Behind what he was given nothing has been written. */
+			/* Nothing has been written behind his trace. */
 			std::uint64_t head = coming.aux.head();
 			auto behind = coming.aux.view(0, coming.aux.size()).first.subspan(head);
 			for (std::byte byte : behind)

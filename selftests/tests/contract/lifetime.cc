@@ -38,7 +38,7 @@ TEST_CASE("munmap of the AUX area while tracing ends the trace cleanly, and it c
 					CHECK(tracer.emit(64).error == ENXIO);
 				}
 				tracer.remap();
-				/* It does not go on by itself. */
+				/* The event does not resume by itself. */
 				std::uint64_t head = tracer.aux.head();
 				tracer.disable();
 				tracer.enable();
@@ -102,7 +102,7 @@ TEST_CASE("Descriptor, data ring and AUX area may go in any order, while tracing
 					}
 					if (synthetic()) {
 						INFO(describe(setup));
-						/* Closing may be finished by a worker of the kernel's. */
+						/* A kernel worker may finish the close. */
 						wait_until("the buffer to be freed", [] { return buffers().empty(); });
 						auto delta = statistics().since(*tracer.before);
 						CHECK(delta["begins"] == delta["ends"]);
@@ -170,7 +170,7 @@ TEST_CASE("Only one event of an exclusive PMU may have a CPU, and the second is 
 	REQUIRE_FALSE(second);
 	CHECK(second.error().code == EBUSY);
 	CHECK(second.error().text.find("exclusive") != std::string::npos);
-	/* Threads or CPUs, not both. */
+	/* Events of an exclusive PMU follow either threads or CPUs, not both. */
 	auto third = Event::open(make_attr(setup), Target::task());
 	REQUIRE_FALSE(third);
 	CHECK(third.error().code == EBUSY);
@@ -190,7 +190,7 @@ TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced aga
 			setup.target = Target::on_cpu(1);
 			setup.output = output;
 			setup.manual = manual;
-			/* Room for what a timer writes before the CPU is gone. */
+			/* Room for the trace that a timer makes before the CPU is offline. */
 			setup.aux_bytes = 4 * MiB;
 			INFO(describe(setup));
 			{
@@ -200,7 +200,7 @@ TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced aga
 				other.offline();
 				CHECK(tracer.emit(64).error == ENXIO);
 				std::uint64_t head = tracer.aux.head();
-				/* What that CPU counted is counted still. */
+				/* The counts of the offline CPU are still included. */
 				CHECK(statistics().since(*tracer.before)["committed"] == head);
 				other.online();
 				CHECK(tracer.aux.head() == head);
@@ -237,7 +237,7 @@ public:
 
 		(void)!::pwrite(file.get(), text.data(), text.size(), 0);
 	}
-	/* Disarms; did it happen? */
+	/* Disarms the fault; returns whether the allocation failed. */
 	bool happened()
 	{
 		char text[16] = "";
@@ -259,7 +259,7 @@ void write_if_there(const std::string &path, const char *text)
 	}
 }
 
-/* Takes away the limits that keep fault injection from allocations it leaves alone otherwise, and its backtraces. */
+/* Removes the limits that exempt some allocations from fault injection, and its backtraces. */
 void let_all_fail()
 {
 	for (const char *kind : {"failslab", "fail_page_alloc", "fail_usercopy", "fail_futex"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What happens to events while they trace: throttling, signals, exec, many generations, CPUs that go, suspend. */
+/* What happens to events while they trace: throttling, signals, exec, many generations, CPU hotplug, suspend. */
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -27,7 +27,7 @@ namespace
 constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
 
-/* Bytes of DATA records in a verified trace: what was asked for. */
+/* Bytes of DATA records in a verified trace, which are the bytes that were requested. */
 std::uint64_t asked_for(const TraceVerifier &verifier)
 {
 	std::uint64_t bytes = 0;
@@ -44,7 +44,7 @@ TEST_CASE("A group that is throttled stays in its transaction: its samples carry
 {
 	need_synthetic();
 	need_sampling();
-	/* Two samples in a tick are one too many. */
+	/* The second sample within a tick is throttled. */
 	Knob rate("/proc/sys/kernel/perf_event_max_sample_rate", "100");
 	if (!rate)
 		SKIP("perf_event_max_sample_rate cannot be set");
@@ -83,7 +83,7 @@ TEST_CASE("A group that is throttled stays in its transaction: its samples carry
 		std::uint64_t restarts = 0;
 		for (unsigned round = 1; round <= 3; round++) {
 			drain();
-			/* Parked it takes nothing; the next tick lets it go on. */
+			/* While it is parked the unit writes nothing; the next tick lets it continue. */
 			bool parked = false;
 			wait_until("the group to trace", [&] {
 				drain();
@@ -92,14 +92,14 @@ TEST_CASE("A group that is throttled stays in its transaction: its samples carry
 				CHECK((!outcome.error || outcome.error == ENXIO));
 				return !outcome.error;
 			});
-			/* What came meanwhile ended at one position or the other. */
+			/* Trace written meanwhile ended at one position or the other. */
 			tracer.data.drain(
 				[&](const RecordView &view) { throttles += view.header.type == PERF_RECORD_THROTTLE; });
 			sampler.count(640);
 			std::uint64_t seen = throttles;
 			/*
-			 * 6.1 and 6.12 throttle the member only, and on 6.12 it stays throttled, mostly, until it is switched on
-			 * anew.
+			 * 6.1 and 6.12 throttle only the member, and on 6.12 it usually stays throttled until it is enabled
+			 * again.
 			 */
 			if (!parked) {
 				tracer.disable();
@@ -141,7 +141,7 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		auto event = Event::open(make_attr(setup), setup.target).value();
 		auto data = DataRing::map(event, setup.data_bytes).value();
 		event.enable().value();
-		/* It tries at its ticks (not 6.1), and when another event comes. */
+		/* The kernel retries at its ticks (not 6.1), and when another event is scheduled in. */
 		wait_until("the kernel to have tried 20 times", [&] {
 			Event::open(dummy_attr(), target).value().close();
 			return statistics().since(before)["unmapped"] >= 20;
@@ -156,7 +156,7 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		CHECK(starts == 1);
 		CHECK(others == 0);
 
-		/* By itself, at the next attempt. */
+		/* The trace begins without further action, at the next attempt. */
 		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();
 		wait_until("the trace to begin", [&] {
 			Event::open(dummy_attr(), target).value().close();
@@ -164,7 +164,7 @@ TEST_CASE("An event that is on before its AUX area is mapped says so once, not a
 		});
 		event.disable().value();
 		CHECK(aux.head() >= 640 + setup.record);
-		/* From then on each time it is switched on is told of again. */
+		/* From then on each enable is reported again. */
 		drain();
 		std::uint64_t told = starts;
 		event.enable().value();
@@ -182,8 +182,8 @@ TEST_CASE("Children of an event without an AUX area do not flood its data ring",
 	Setup setup;
 
 	/*
-	 * On a CPU to which the parent does not come, so that only attempts of children are recorded. The kernel swaps the
-	 * events of tasks with the same events; one more that is not inherited prevents that.
+	 * The event is on a CPU where the parent does not run, so that only attempts of children are recorded. The kernel swaps
+	 * the contexts of tasks with the same events; one more event that is not inherited prevents that.
 	 */
 	auto own = Event::open(dummy_attr(), Target::task()).value();
 	pin(0);
@@ -198,7 +198,7 @@ TEST_CASE("Children of an event without an AUX area do not flood its data ring",
 		rusage usage{};
 		timeval used{};
 
-		/* 100 ms of work, in which the kernel looks at the event every few. */
+		/* 100 ms of work, during which the kernel checks the event every few milliseconds. */
 		pin(1);
 		do {
 			::getrusage(RUSAGE_SELF, &usage);
@@ -218,7 +218,7 @@ TEST_CASE("Children of an event without an AUX area do not flood its data ring",
 		if (auto *start = std::get_if<ItraceStartRecord>(&one))
 			starts += static_cast<pid_t>(start->pid) == child;
 	});
-	/* It came to the CPU that often, and left it when it was done. */
+	/* The event was tried only as often as the task was switched in, and once when it was done. */
 	CHECK(starts <= switches + 2);
 	::close(ends[0]);
 	::close(ends[1]);
@@ -232,7 +232,7 @@ volatile std::sig_atomic_t traps = 0, trap_data = 0;
 void on_trap(int, siginfo_t *info, void *)
 {
 	traps = traps + 1;
-	/* si_perf_data, for which the C library has no name: behind si_addr. */
+	/* si_perf_data, for which the C library has no name, lies behind si_addr. */
 	unsigned long data;
 	std::memcpy(&data, reinterpret_cast<const char *>(&info->si_addr) + sizeof(info->si_addr), sizeof(data));
 	trap_data = static_cast<int>(data);
@@ -280,7 +280,7 @@ TEST_CASE(
 		CHECK(trap_data == 0x5eed);
 		sampler.tracer.finish();
 	}
-	/* Nor does the AUX event itself mind. */
+	/* The AUX event itself may have sigtrap set, too. */
 	Setup setup;
 	setup.target = Target::task_on_cpu(0, 0);
 	auto attr = make_attr(setup);
@@ -329,7 +329,7 @@ TEST_CASE("An event with remove_on_exec traces up to the exec, all of it, and no
 				CHECK(::write(go[1], "x", 1) == 1);
 				int status = 0;
 				CHECK(::waitpid(child, &status, 0) == child);
-				/* "4" is what the program says when there is no event to trace it. */
+				/* The program exits with 4 when no event traces it. */
 				CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 4));
 				TraceVerifier verifier(make_expectation(setup));
 				if (mode == AuxMode::full_trace)
@@ -375,7 +375,7 @@ std::vector<std::unique_ptr<Tracer>> inherited(std::size_t aux_bytes)
 	return tracers;
 }
 
-/* A process that emits on each CPU, and has two children that do the same, down to that many generations. */
+/* A process that emits on each CPU, and has two children that do the same, for this many generations. */
 bool generation(unsigned left, int nr_cpus, std::uint64_t bytes)
 {
 	bool good = true;
@@ -394,7 +394,10 @@ bool generation(unsigned left, int nr_cpus, std::uint64_t bytes)
 	return good;
 }
 
-/* All tracers' trace is whole, every stream descends from the one event that was opened, and so many bytes were asked for. */
+/*
+ * Checks that the trace of all tracers is whole, that every stream descends from the one event that was opened, and that all
+ * requested bytes were written.
+ */
 void check_inherited(std::vector<std::unique_ptr<Tracer>> &tracers, std::uint64_t asked, const Statistics &before)
 {
 	std::uint64_t made = 0;
@@ -470,7 +473,7 @@ TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a
 		Tracer tracer(setup);
 		tracer.enable();
 		tracer.emit_all(1024, 1);
-		/* Whoever is bound to it loses its binding. */
+		/* Tasks bound to this CPU lose their binding. */
 		other.offline();
 		tracer.emit_all(1024, 0);
 		other.online();
@@ -485,7 +488,10 @@ TEST_CASE("A thread whose CPU goes offline is traced on where it goes, without a
 TEST_CASE("Events survive a suspend, as far as a guest can practise it", "[synth][lives]")
 {
 	need_synthetic();
-	/* Its tasks only, where the root is a device that does not come back; all of it where there is none (vm/suspend). */
+	/*
+	 * Freeze only tasks where the root is on a device that does not come back; otherwise practise the whole suspend
+	 * (vm/suspend).
+	 */
 	const char *how = std::getenv("SUSPEND");
 	const std::uint64_t rearmed = how && std::string(how) == "core" ? 1 : 0;
 	Knob delay("/sys/module/suspend/parameters/pm_test_delay", "0");
@@ -503,11 +509,11 @@ TEST_CASE("Events survive a suspend, as far as a guest can practise it", "[synth
 		tracer.enable();
 		tracer.emit_all(1024, 0);
 		const std::uint64_t before = count_of(arms);
-		/* To disk goes as far without a word of the machine's; there it ends, and nothing is written. */
+		/* Hibernation goes equally far without firmware support; in this mode it ends there, and nothing is written. */
 		if (::pwrite(state.get(), "mem", 3, 0) != 3 && ::pwrite(state.get(), "freeze", 6, 0) != 6 &&
 			::pwrite(state.get(), "disk", 4, 0) != 4)
 			SKIP("a practised suspend failed: " << std::strerror(errno));
-		/* A thread is switched in and out besides. */
+		/* An event of a thread is also switched in and out. */
 		if (target.pid == -1)
 			CHECK(count_of(arms) - before == rearmed);
 		tracer.emit_all(1024, 0);

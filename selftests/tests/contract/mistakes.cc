@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What drivers of trace units got wrong before; docs/testing.md says which test stands for which mistake. */
+/* Mistakes that drivers of trace units made before; docs/testing.md says which test stands for which mistake. */
 #include <csignal>
 #include <string>
 
@@ -53,7 +53,7 @@ TEST_CASE("A flight recorder filled to its last byte is full and has not wrapped
 			CHECK(exact.error() == "");
 			CHECK(exact.totals().records == bytes / setup.record);
 
-			/* A session that begins at the very end: its START is the record too many. */
+			/* A session that begins at the very end: its START is the one record too many. */
 			tracer.enable();
 			CHECK(wrong_with(sampler.sample(), setup, sampler.records(), bytes) == "");
 			tracer.disable();
@@ -69,7 +69,7 @@ TEST_CASE("A flight recorder filled to its last byte is full and has not wrapped
 TEST_CASE("A full trace uses all of its room but what the core holds back, and all of it is there", "[synth][mistakes]")
 {
 	need_synthetic();
-	/* A watermark that leaves less than a turn of the unit behind it costs none of the room, either. */
+	/* Even a watermark that leaves less than a turn of the unit behind it must not cost any of the room. */
 	constexpr std::uint32_t behind = 512;
 	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW})
 		for (std::size_t bytes : {page_size(), 2 * page_size(), 16 * page_size()})
@@ -84,8 +84,9 @@ TEST_CASE("A full trace uses all of its room but what the core holds back, and a
 					CHECK(tracer.emit(2 * bytes).error == ENOSPC);
 					wait_until("the event to be off", [&] { return tracer.off(); });
 					/*
-					 * One byte is held back, to tell full from empty: a record for those that stop anywhere,
-					 * nothing for those that stop at region ends, for the byte lies behind one.
+					 * One byte is held back, to distinguish full from empty. It costs one record for units
+					 * that stop anywhere, and nothing for those that stop at region ends, because the byte
+					 * lies behind such an end.
 					 */
 					CHECK(tracer.aux.readable().size() ==
 						bytes - (output == AUXPMU_SYNTH_SCATTER ? 0 : setup.record));
@@ -164,7 +165,7 @@ TEST_CASE("A start that fails for another reason is not taken for a full buffer 
 			CHECK(tracer.emit(64 * KiB).error == ENOSPC);
 			wait_until("the event to be off", [&] { return tracer.off(); });
 			tracer.aux.unmap();
-			/* No area: it cannot trace, but is on, and nobody is told of a buffer that is full. */
+			/* Without an area the event cannot trace, but is on, and no full buffer is reported. */
 			auto before = statistics();
 			tracer.enable();
 			CHECK(tracer.emit(64).error == ENXIO);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Overwrite: the AUX area mapped read-only, the newest bytes kept. */
+/* Overwrite: the AUX area is mapped read-only and keeps the newest bytes. */
 #include <format>
 
 #include <catch2/generators/catch_generators.hpp>
@@ -53,7 +53,7 @@ TEST_CASE("An overwriting buffer holds the newest trace, unwrapped, wrapped once
 						CHECK(tracer.verifier.streams()[0].next_seq == total / record + 1);
 					if (!tracer.aux.snapshot().wrapped)
 						CHECK(totals.skipped == 0);
-					/* The whole of it is trace: no more missing than what one record overwrote. */
+					/* The whole area is trace: no more is missing than what one record overwrote. */
 					CHECK(totals.skipped < record);
 					CHECK(tracer.tally.aux_records >= 1);
 				}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which pages a buffer is made of, what a unit may demand of them, and how a refusal reads. */
+/* The pages that buffers consist of, what a unit may demand of them, and what a refusal says. */
 #include <bit>
 #include <cstdlib>
 #include <format>
@@ -18,7 +18,7 @@ unsigned order_of(std::size_t bytes)
 	return static_cast<unsigned>(std::countr_zero(bytes / page_size()));
 }
 
-/* Does the allocator have count free blocks of that order or a larger one, in one zone? */
+/* Does the allocator have count free blocks of this order or a larger one, in one zone? */
 bool memory_has(unsigned order, std::uint64_t count)
 {
 	std::istringstream info(read_small_file("/proc/buddyinfo").value_or(""));
@@ -52,7 +52,7 @@ struct Case {
 	AuxMode mode;
 	std::size_t pages;
 	std::size_t watermark; /* in pages */
-	unsigned order;        /* the allocator gives when memory is not fragmented */
+	unsigned order;        /* order that the allocator gives when memory is not fragmented */
 };
 
 } // namespace
@@ -86,7 +86,7 @@ TEST_CASE("A unit that prefers large pages gets blocks of half the buffer, or al
 		CHECK(buffer.chunks == one.pages >> one.order);
 		CHECK(buffer.orders == std::map<unsigned, std::uint64_t>{{one.order, buffer.chunks}});
 
-		/* And it is written all over. */
+		/* The unit writes the whole buffer. */
 		tracer.enable();
 		tracer.pump(2 * bytes, bytes / 4);
 		tracer.finish();
@@ -129,7 +129,7 @@ TEST_CASE("A window is of one buffer: the next one, of other blocks, begins with
 				INFO(describe(setup) << (all ? ", all of it" : ", its beginning"));
 				Tracer tracer(setup);
 				tracer.enable();
-				/* A little leaves the rest of a large window behind, and that is where the next buffer begins. */
+				/* A little trace leaves the rest of a large window unused, and there the next buffer begins. */
 				tracer.pump(all ? 2 * setup.aux_bytes : 1 * KiB, 32 * KiB);
 				tracer.finish();
 			}
@@ -191,7 +191,7 @@ TEST_CASE("A unit that demands contiguous memory is granted it, or mmap fails an
 			for (const auto &line : log.lines())
 				found |= line.find(options().pmu) != std::string::npos &&
 					 line.find(size) != std::string::npos && line.find(order) != std::string::npos;
-			/* The log is rate limited, so the second of two alike need not be there. */
+			/* The log is rate limited, so the second of two identical messages may be missing. */
 			if (output == AUXPMU_SYNTH_SCATTER)
 				CHECK(found);
 		}

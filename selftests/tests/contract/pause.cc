@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* aux_start_paused, aux_pause and aux_resume: trace comes while it is not paused, all of it, and none else. */
+/* aux_start_paused, aux_pause and aux_resume: all trace is delivered while the event is not paused, and none while it is. */
 #include <string_view>
 
 #include <sys/syscall.h>
@@ -26,7 +26,10 @@ void resume_here()
 	::syscall(SYS_getpgid, 0);
 }
 
-/* A paused AUX event of this thread, or as told, with two members: getppid() (or another) pauses it, getpgid() resumes it. */
+/*
+ * A paused AUX event of this thread, or of the given target, with two members: getppid() (or another event) pauses it,
+ * getpgid() resumes it.
+ */
 struct Paused {
 	explicit Paused(AuxMode mode, perf_event_attr pausing = at_syscall("getppid"),
 		const Target &target = Target::task_on_cpu(0, 0))
@@ -70,7 +73,7 @@ TEST_CASE("A paused event traces nothing, a resumed one all there is, as often a
 		for (int round = 0; round < 50; round++) {
 			CHECK(emitter().emit(0, 640).error == ENXIO);
 			resume_here();
-			/* Twice is as good as once. */
+			/* Resuming twice has the same effect as resuming once. */
 			resume_here();
 			CHECK(emitter().emit(0, 640).error == 0);
 			expected += 640;
@@ -106,7 +109,7 @@ TEST_CASE("Pausing and stopping do not get in each other's way", "[synth][pause]
 		paused.event.disable().value();
 		CHECK(emitter().emit(0, 64).error == ENXIO);
 		paused.event.enable().value();
-		/* Paused it comes back as it went. */
+		/* Enabled again, the event is paused or not, as it was before. */
 		CHECK(emitter().emit(0, 64).error == (round % 2 ? ENXIO : 0));
 	}
 	paused.event.disable().value();
@@ -115,10 +118,10 @@ TEST_CASE("Pausing and stopping do not get in each other's way", "[synth][pause]
 TEST_CASE("A unit that is paused where its interrupt is due hands over what there is", "[synth][pause]")
 {
 	need_synthetic();
-	/* Of the CPU: when a thread goes from it, its trace is handed over, too. */
+	/* A CPU event: when a thread is switched out, its trace is handed over, too. */
 	Paused paused(AuxMode::full_trace, at_syscall("getppid"), Target::on_cpu(0));
 	Tally tally;
-	/* As if it had come in the NMI that pauses. */
+	/* As if the interrupt had come in the NMI that pauses. */
 	Fault lost("lost_irq", 1);
 	auto take = [&] {
 		paused.data.drain([&](const RecordView &view) {
@@ -163,7 +166,7 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 				CHECK(nmi.send(0, 1) == 0);
 			else
 				REQUIRE(nmi.at(step));
-			/* Turns windows over, where there are any to turn; the NMI comes in the midst of it. */
+			/* Uses up windows, where there are any; the NMI comes in the middle of a change. */
 			if (mode == AuxMode::full_trace)
 				for (int i = 0; i < 8 && !emit(4 * KiB).error; i++)
 					;
@@ -176,7 +179,7 @@ TEST_CASE("A pause that comes in NMI, at any step of a session, pauses it, and n
 			resume_here();
 			CHECK(emit(640).error == 0);
 		}
-		/* Stopped in the midst of being stopped. */
+		/* Paused while it is being stopped. */
 		REQUIRE(nmi.at("disarm"));
 		paused.event.disable().value();
 		REQUIRE(nmi.off());

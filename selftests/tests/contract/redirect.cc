@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * PERF_EVENT_IOC_SET_OUTPUT: events that share rings, in every order.  The core lets one AUX PMU's buffer reach another by way
- * of a software event; a buffer that is not the PMU's own has to be refused, and counted.
+ * PERF_EVENT_IOC_SET_OUTPUT: events that share rings, in every order. The core lets the buffer of one AUX PMU reach another
+ * through a software event; a buffer that is not the PMU's own must be refused and counted.
  */
 #include <algorithm>
 #include <array>
@@ -42,7 +42,7 @@ Result<Event> dummy(Target target)
 	return Event::open(attr, target);
 }
 
-/* Bytes of a trace that carry another seed than this, or a failure to read it. */
+/* Describes bytes of a trace with a seed other than this one, or a failure to read it. */
 std::string foreign_bytes(const Spans &spans, std::uint32_t seed, std::uint64_t from)
 {
 	TraceExpectation expectation;
@@ -80,8 +80,8 @@ TEST_CASE("A software event shares an AUX event's ring, whichever is closed firs
 			continue;
 		}
 		/*
-		 * A mapping keeps the event it was made with, so it goes on, and nobody can switch it off; it ends with
-		 * the mapping of its area, and tells of that in the data ring.
+		 * A mapping keeps the event it was made with, so this event continues, and nobody can disable it; it ends with
+		 * the mapping of its area, and reports that in the data ring.
 		 */
 		tracer.event.close();
 		tracer.produce(4 * KiB);
@@ -89,7 +89,7 @@ TEST_CASE("A software event shares an AUX event's ring, whichever is closed firs
 		CHECK(tracer.drain() == 0);
 		must_yield(tracer.tally.aux_bytes, "while its CPU was busy");
 		CHECK(tracer.tally.lost == 0);
-		/* Any other PMU may have filled its buffer. */
+		/* PMUs other than the synthetic one may have filled their buffers. */
 		if (synthetic()) {
 			CHECK(tracer.tally.truncated == 0);
 			CHECK(tracer.tally.aux_bytes == 8 * KiB + setup.record);
@@ -131,7 +131,10 @@ TEST_CASE(
 	event.disable().value();
 	auto alias = DataRing::map(event, setup.data_bytes);
 	if (!alias) {
-		/* Kernels that let no redirected event map the ring, but an area, and then count it wrongly: we refuse. */
+		/*
+		 * Some kernels do not let a redirected event map the ring, but let it map an area, and then count it wrongly:
+		 * auxpmu refuses.
+		 */
 		KernelLog log;
 		auto area = AuxRing::map(ring, event, 32 * KiB, AuxMode::full_trace);
 
@@ -159,7 +162,7 @@ TEST_CASE(
 	lends.target = Target::task_on_cpu(idle.pid, 0);
 	std::optional<Tracer> lender;
 	{
-		/* Of single pages, and not mapped for the unit. */
+		/* A buffer of single pages that is not mapped for the unit. */
 		Fault blocks("orders", 1000);
 		lender.emplace(lends);
 	}
@@ -195,7 +198,7 @@ TEST_CASE("Two events of one PMU cannot write into one ring at once", "[synth][r
 	one.target = Target::on_cpu(1);
 	Tracer first(zero);
 	auto second = Event::open(make_attr(one), one.target).value();
-	/* Another CPU's ring: the core refuses, and both go on. */
+	/* The core refuses another CPU's ring, and both events continue. */
 	auto redirected = second.set_output(first.event);
 	REQUIRE_FALSE(redirected);
 	CHECK(redirected.error().code == EINVAL);
@@ -213,7 +216,7 @@ TEST_CASE("Two threads' events share one ring by turns, and what one steps over 
 		Setup mine, theirs;
 		Gate to_child, to_parent;
 
-		/* Records of another size begin at other multiples. */
+		/* Records of a different size begin at different multiples. */
 		mine.output = theirs.output = output;
 		mine.aux_bytes = theirs.aux_bytes = 512 * KiB;
 		theirs.record = 1024;
@@ -234,7 +237,7 @@ TEST_CASE("Two threads' events share one ring by turns, and what one steps over 
 		pin(0);
 		Tracer shared(mine);
 		INFO(describe(mine));
-		/* Two events, two sizes. */
+		/* Two events have two record sizes. */
 		TraceExpectation expectation;
 		expectation.seed = mine.seed;
 		expectation.cpu = 0;
@@ -243,7 +246,7 @@ TEST_CASE("Two threads' events share one ring by turns, and what one steps over 
 		guest.set_output(shared.event).value();
 		shared.enable();
 		guest.enable().value();
-		/* Each waits for the other, so the CPU goes from one to the other. */
+		/* Each task waits for the other, so the CPU switches between them. */
 		for (int i = 0; i < rounds; i++) {
 			shared.emit_all(bytes, 0);
 			to_child.open();
@@ -279,12 +282,12 @@ TEST_CASE("Two PMUs and a software event, redirected in every order, never write
 	constexpr std::uint32_t seed = 0xa11ce;
 	pin(0);
 
-	/* Who is redirected to whom: 0 is ours, 1 the other PMU's, 2 the software event. */
+	/* Which event is redirected to which: 0 is ours, 1 the other PMU's, 2 the software event. */
 	using Step = std::pair<int, int>;
 	const std::vector<Step> all{{2, 0}, {1, 2}, {2, 1}, {0, 2}, {1, 0}, {0, 1}};
 	std::uint64_t accepted = 0, refused = 0;
 
-	/* Which of the two has its rings mapped: bit 0 ours, bit 1 the other's. */
+	/* Which of the two has its rings mapped: bit 0 for ours, bit 1 for the other. */
 	for (unsigned mapped = 1; mapped < 4; mapped++)
 		for (const Step &first : all)
 			for (const Step &second : all)
@@ -324,12 +327,12 @@ TEST_CASE("Two PMUs and a software event, redirected in every order, never write
 					for (auto &event : events)
 						event.disable().value();
 					CAPTURE(mapped, first, second, third, outcome.error);
-					/* Ours writes into ours, whole, or not at all. */
+					/* Our unit writes into our buffer, whole records, or not at all. */
 					if (mapped & 1)
 						CHECK(foreign_bytes(aux[0].readable(), seed, 0) == "");
 					if (!outcome.error && mapped & 1)
 						CHECK(aux[0].head() >= 1024);
-					/* And nothing of ours is in the other's. */
+					/* None of our trace is in the other's buffer. */
 					if (mapped & 2) {
 						auto all_of_it = aux[1].view(0, aux[1].size()).first;
 						std::uint32_t magic = AUXPMU_RECORD_MAGIC;
@@ -348,7 +351,7 @@ TEST_CASE("Two PMUs and a software event, redirected in every order, never write
 				}
 	INFO(accepted << " redirections accepted by the core, " << refused << " refused");
 	CHECK(accepted > 0);
-	/* The core let buffers through to the wrong PMU; that was seen, and counted. */
+	/* The core passed buffers to the wrong PMU; that was detected and counted. */
 	CHECK(statistics().since(mine)["wrong_pmu"] + Statistics::read(other_name).value().since(theirs)["wrong_pmu"] >
 		0);
 	CHECK(statistics().since(mine)["begins"] == statistics().since(mine)["ends"]);
@@ -361,8 +364,8 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 	if (cpus() < 2)
 		SKIP("it takes two CPUs");
 	/*
-	 * C follows a thread and goes away when it executes a program; D follows the same thread, inherited, into C's ring; the
-	 * thread forks, and parent and child run on two CPUs.
+	 * C follows a thread and is removed when this executes a program; D follows the same thread, inherited, into C's ring;
+	 * the thread forks, and parent and child run on two CPUs.
 	 */
 	int up[2], down[2];
 	REQUIRE(::pipe(up) == 0);
@@ -375,7 +378,7 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 			return false;
 		::dup2(down[0], 8);
 		::dup2(up[1], 9);
-		/* The shell says that it is there, waits, and then it and a child of its own are busy. */
+		/* The shell reports that it runs, waits, and then it and a child of its own are busy. */
 		::execl("/bin/sh", "sh", "-c",
 			"echo x >&9; read x <&8; (i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done) & "
 			"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; wait",
@@ -398,7 +401,7 @@ TEST_CASE("Exec and inheritance do not get two writers into one ring", "[synth][
 	char byte;
 	REQUIRE(::read(up[0], &byte, 1) == 1);
 
-	/* On any CPU, inherited: the trick of old. */
+	/* On any CPU, inherited: an old trick, which is refused. */
 	setup.inherit = true;
 	CHECK_FALSE(Event::open(make_attr(setup), setup.target));
 	/* On any CPU, not inherited; and inherited, one per CPU. */

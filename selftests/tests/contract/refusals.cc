@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * After a refusal, by whomever and at whatever step, nothing stays held: no reference on a module, no buffer, no claim on trace
- * units, no hold on the in-tree PMU, no user of the unit (which could not be taken away then).
+ * After a refusal, by any instance and at any step, nothing stays held: no reference on a module, no buffer, no claim on trace
+ * units, no hold on the in-tree PMU, no user of the unit (which could then not be removed).
  */
 #include <array>
 #include <cerrno>
@@ -35,13 +35,13 @@ std::string users_of(const std::string &module)
 	return read_small_file("/sys/module/" + module + "/refcnt").value_or("none");
 }
 
-/* Of the framework and of the driver whose PMU is under test. */
+/* Users of the framework and of the driver whose PMU is under test. */
 std::string module_users()
 {
 	return std::format("{}, {}", users_of("auxpmu"), users_of(options().pmu));
 }
 
-/* The kernel's own PMU of the units: anybody may have each of its CPUs. */
+/* Is the in-tree PMU for the units free, so that an event can be opened on each of its CPUs? */
 bool intree_is_free()
 {
 	auto theirs = Pmu::find(intree());
@@ -56,7 +56,7 @@ bool intree_is_free()
 
 /* --- ways of being refused -------------------------------------------------------------------- */
 
-/* 0 or an errno that says why not; of what is opened and mapped on the way nothing is left when it returns. */
+/* Returns 0 or the errno of the refusal; whatever it opens and maps on the way is gone when it returns. */
 struct Way {
 	std::string what;
 	int expected;
@@ -82,7 +82,7 @@ int open_event(const perf_event_attr &attr, Target target = Target::on_cpu(0), i
 	return code_of(Event::open(attr, target, group));
 }
 
-/* Opened, but for what the change does to it. */
+/* Opens an event with an attr as modified by the change. */
 Way opening(std::string what, int expected, const std::function<void(perf_event_attr &)> &change,
 	Target target = Target::on_cpu(0))
 {
@@ -94,7 +94,7 @@ Way opening(std::string what, int expected, const std::function<void(perf_event_
 		}};
 }
 
-/* The same by nobody, at perf_event_paranoid 2. */
+/* Likewise by user nobody, at perf_event_paranoid 2. */
 Way opening_as_nobody(std::string what, Target target)
 {
 	return {std::move(what), EACCES, [target] {
@@ -124,7 +124,7 @@ Way mapping(std::string what, int expected, const perf_event_attr &attr, std::si
 		fault != nullptr};
 }
 
-/* It cannot be put on its CPU, or its unit cannot be armed; ENABLE itself does not say so. */
+/* The event cannot be scheduled in, or its unit cannot be armed; ENABLE itself does not report that. */
 Way enabling(const char *fault)
 {
 	return {std::format("enabled with the fault {}", fault), 0,
@@ -141,7 +141,7 @@ Way enabling(const char *fault)
 		true};
 }
 
-/* In the group of an event that traces, too. */
+/* Opens a member in the group of an event that also traces. */
 int tracing_member(const std::function<void(perf_event_attr &)> &change)
 {
 	auto leader = Event::open(usual(), Target::on_cpu(0)).value();
@@ -150,7 +150,7 @@ int tracing_member(const std::function<void(perf_event_attr &)> &change)
 	return open_event(member, Target::on_cpu(0), leader.fd());
 }
 
-/* By the core or the framework, of any PMU. */
+/* Refusals by the core or the framework, for any PMU. */
 std::vector<Way> ways_of_any()
 {
 	std::vector<Way> ways = {
@@ -226,7 +226,7 @@ std::vector<Way> ways_of_any()
 
 constexpr off_t debugctl = 0x1d9, rtit_ctl = 0x570, rtit_status = 0x571, ds_area = 0x600;
 
-/* A register of the last CPU as some tool has left it, while this lives. */
+/* A register of the last CPU as another tool has left it, during the lifetime of this object. */
 class Meddling
 {
 public:
@@ -246,12 +246,12 @@ private:
 	std::uint64_t before = 0;
 };
 
-/* By the claim: it fails on one CPU when other CPUs are claimed already and the in-tree PMU is held. */
+/* Refusals by the claim: it fails on one CPU when other CPUs are already claimed and the in-tree PMU is held. */
 std::vector<Way> ways_of_claims()
 {
 	std::vector<Way> ways;
 
-	/* With the kernel in its trace, too: a backend may have had something to do for that before it was refused. */
+	/* Also with the kernel in the trace: a backend may have prepared something for that before it was refused. */
 	for (Target target : {Target::task(), Target::on_cpu(0), Target::on_cpu(cpus() - 1)})
 		for (bool kernel : {false, true})
 			ways.push_back({std::format("beside the kernel's own, pid {}, CPU {}, {} the kernel",
@@ -265,7 +265,10 @@ std::vector<Way> ways_of_claims()
 				}});
 	if (intree() == "intel_pt") {
 		ways.push_back({"TraceEn is set", EBUSY, [] {
-					/* Stopped, so that nothing is written; ToPA and BranchEn, as each processor takes it. */
+					/*
+					 * Set IA32_RTIT_STATUS.Stopped so that nothing is written; use ToPA and BranchEn, which
+					 * every processor accepts.
+					 */
 					Meddling stopped(rtit_status, 0x20), on(rtit_ctl, 0x2101);
 					return open_event(usual());
 				}});
@@ -283,7 +286,7 @@ std::vector<Way> ways_of_claims()
 	return ways;
 }
 
-/* Where users could hand our buffers to another PMU: nobody may, who may open the unit otherwise. */
+/* Where users could pass our buffers to another PMU, a user who may otherwise open the unit is refused. */
 Way beside_a_foreign_one()
 {
 	Way way = opening_as_nobody("beside a foreign, by nobody", Target::task());
@@ -298,7 +301,7 @@ Way beside_a_foreign_one()
 
 /* --- the check ---------------------------------------------------------------------------------- */
 
-/* Goes each way, and has the unit looked at by more than what any user sees. */
+/* Tries each way, and lets look() check more of the unit than users can see. */
 void go(const std::vector<Way> &ways, const std::function<void()> &look = [] {})
 {
 	const auto before = module_users();
@@ -318,7 +321,7 @@ void go(const std::vector<Way> &ways, const std::function<void()> &look = [] {})
 		}
 		look();
 	}
-	/* And what is asked rightly is had. */
+	/* A correct request is granted. */
 	Setup setup;
 	setup.exclude_kernel = true;
 	Tracer tracer(setup);
@@ -342,7 +345,7 @@ TEST_CASE("After a refusal nothing of the trace units, of the kernel's own PMU a
 	auto ways = ways_of_any();
 	for (Way &way : ways_of_claims())
 		ways.push_back(std::move(way));
-	/* One region in a table: several blocks cannot be overwritten. */
+	/* With one output region per ToPA table, several blocks cannot be used in overwrite mode. */
 	if (intree() == "intel_pt" && pmu().cap("topa_multiple_entries") == "0")
 		ways.push_back(mapping(
 			"several blocks to overwrite", ENOMEM, usual(), 64 * KiB, AuxMode::overwrite, "orders"));
@@ -361,7 +364,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		SKIP("no unit can be modelled: " << made.error().text);
 	ModelledUnit unit = std::move(*made);
 	const std::string tested = options().pmu;
-	/* Whatever happens, the others test what they have to. */
+	/* Whatever happens, the other tests get the PMU that they have to test. */
 	struct Back {
 		const std::string &pmu;
 		~Back() { select_pmu(pmu); }
@@ -429,7 +432,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 			ways.push_back(mapping("an area of one record", ENOMEM, usual(), page_size()));
 		if (attributes.empty())
 			ways.push_back(beside_a_foreign_one());
-		/* A user that is left would keep it alive. */
+		/* A leftover user would keep the unit alive. */
 		go(ways, [&] {
 			unit.live(false).value();
 			CHECK_FALSE(Pmu::find("refusing"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The buffer is full: the unit stops, says so once, the event is off, and goes on when told to. */
+/* The buffer is full: the unit stops and reports it once, the event is off, and continues when it is enabled again. */
 #include <algorithm>
 #include <format>
 
@@ -30,7 +30,7 @@ TEST_CASE("A full buffer stops the event with one TRUNCATED record, and it goes 
 	"[synth][stop]")
 {
 	need_synthetic();
-	/* On CPU 0 and on another: kernels that fail to switch it off fail differently there. */
+	/* On CPU 0 and on another one: kernels that fail to switch the event off fail differently there. */
 	for (int cpu = 0; cpu < std::min(2, cpus()); cpu++)
 		for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
 			for (std::size_t bytes : {16 * KiB, 128 * KiB}) {
@@ -42,18 +42,18 @@ TEST_CASE("A full buffer stops the event with one TRUNCATED record, and it goes 
 				setup.record = 256;
 				INFO(describe(setup));
 				Tracer tracer(setup);
-				/* What the unit's RAM held when there was no room for it is lost, and must be accounted for. */
+				/* The contents of the unit's RAM that find no room are lost, and must be accounted for. */
 				tracer.allow_gaps_of_copies();
 				tracer.enable();
 				for (unsigned round = 1; round <= 4; round++) {
 					fill(tracer);
 					std::uint64_t head = tracer.aux.head();
 					std::uint64_t held = head - tracer.aux.tail();
-					/* The core holds one byte back; only what stops at region ends may use it. */
+					/* The core holds one byte back; only units that stop at region ends may use it. */
 					CHECK(held <= (output == AUXPMU_SYNTH_SCATTER ? bytes : bytes - 1));
 					CHECK(held + 4096 + setup.record > bytes);
 
-					/* It stays off: nothing is written, with or without room. */
+					/* The event stays off: nothing is written, with or without room. */
 					CHECK(tracer.emit(setup.record).error == ENXIO);
 					tracer.drain();
 					CHECK(tracer.tally.truncated == round);
@@ -147,7 +147,7 @@ TEST_CASE("Room for part of a record is no room, and the record comes whole late
 		tracer.enable();
 		fill(tracer);
 
-		/* Give back half a record: verified now, so that the verifier can go on from there. */
+		/* Give back half a record, after feeding it to the verifier, which can then continue from there. */
 		Spans spans = tracer.aux.view(tracer.aux.tail(), tracer.aux.tail() + 2048);
 		tracer.verifier.feed(spans);
 		tracer.aux.consume(2048);

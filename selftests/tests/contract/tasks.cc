@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whom an event follows: threads, CPUs, children; over fork and exec. */
+/* What an event follows: threads, CPUs, children; over fork and exec. */
 #include "contract/tasks.h"
 #include "contract/yields.h"
 
@@ -56,7 +56,7 @@ TEST_CASE("A per-task event follows its thread from CPU to CPU without a gap", "
 			}
 			tracer.finish();
 			CHECK(tracer.verifier.streams().size() == 1);
-			/* Each time it is scheduled in it starts anew: when it was moved, at least. */
+			/* A START is written each time the thread is scheduled in, at least when it was moved. */
 			CHECK(tracer.verifier.totals().starts >= 10);
 		}
 	pin(0);
@@ -146,8 +146,8 @@ TEST_CASE("Children's streams arrive complete in the rings of the parent's inher
 		std::set<std::uint64_t> parents;
 
 		/*
-		 * Which of the events traced a child need not be its own: at a switch between parent and child the core may
-		 * exchange their contexts, because they are alike.
+		 * A child's trace need not be in its own event: at a switch between parent and child the core may swap their
+		 * contexts, because they are alike.
 		 */
 		tracer->finish_without_statistics();
 		for (const auto &stream : tracer->verifier.streams()) {
@@ -224,7 +224,7 @@ TEST_CASE("A child that outlives the parent's descriptor and mappings keeps the 
 		child = spawn([&] { return go.wait(); });
 		CHECK(buffers().size() == 1);
 	}
-	/* No AUX area any more: nothing can be written. */
+	/* There is no AUX area any more, so nothing can be written. */
 	CHECK(buffers().empty());
 	CHECK(emitter().emit(0, 64).error == ENXIO);
 	go.open();

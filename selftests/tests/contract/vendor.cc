@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Mistakes of a vendor's backend: that of selftests/vendor makes them one at a time. The framework refuses each, or counts and
- * flags it, with a sentence; the kernel does not complain, and the module can be unloaded.
+ * Mistakes of a vendor's backend: the one of selftests/vendor makes them one at a time. The framework refuses each, or counts
+ * and flags it, and logs a sentence; the kernel does not complain, and the module can be unloaded.
  */
 #include <cerrno>
 #include <format>
@@ -32,7 +32,7 @@ UniqueFd open_module()
 	utsname kernel{};
 
 	::uname(&kernel);
-	/* Where DKMS has it, and where it is without. */
+	/* The folders of the module with and without DKMS. */
 	for (const char *folder : {"extra", "updates"}) {
 		std::string path = std::format("/lib/modules/{}/{}/{}.ko", kernel.release, folder, backend_name);
 		UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -42,7 +42,7 @@ UniqueFd open_module()
 	return UniqueFd();
 }
 
-/* The backend with one of its mistakes, and under test as long as this lives. */
+/* The backend with one of its mistakes, which is under test during the lifetime of this object. */
 class Backend
 {
 public:
@@ -68,7 +68,7 @@ public:
 
 	/* 0, or the errno with which it could not be loaded. */
 	int refused() const { return refusal; }
-	/* What it held is free again, or this throws. */
+	/* Unloads the backend; throws unless what it held becomes free again. */
 	void unload()
 	{
 		refusal = ENOENT;
@@ -83,7 +83,7 @@ private:
 	int refusal = 0;
 };
 
-/* All that was said since. */
+/* All messages logged since this object was created. */
 class Sayings
 {
 public:
@@ -131,7 +131,7 @@ void need_backend()
 		SKIP("no " << backend_name << ".ko: selftests/vm/modules builds it");
 }
 
-/* What is true of every backend, however it counts. */
+/* Checks what holds for every backend, however it counts. */
 void check_books(const Statistics &counted, const Tracer &tracer)
 {
 	INFO(counted.text());
@@ -141,12 +141,12 @@ void check_books(const Statistics &counted, const Tracer &tracer)
 	CHECK(counted["committed"] == tracer.aux.head());
 	CHECK(counted["begins"] == counted["ends"]);
 	CHECK(counted["partials"] == tracer.tally.partial);
-	/* What three starts can have come to: no number has gone below 0. */
+	/* An upper bound for three starts: no counter has fallen below 0. */
 	CHECK(counted["produced"] < 16 * MiB);
 	CHECK(counted["lost_unit"] < 16 * MiB);
 }
 
-/* Three starts and stops, so that what is to be seen in a row is seen; and what was counted. */
+/* Starts and stops three times, so that repeated effects show; returns the counts. */
 Statistics trace(Tracer &tracer)
 {
 	for (int round = 0; round < 3; round++) {
@@ -190,7 +190,7 @@ TEST_CASE("A backend without mistakes is not complained of, by a paranoid framew
 namespace
 {
 
-/* What the backend has of it: "events", "buffers", "added"; how often it "armed", and was "invalidated". */
+/* A number that the backend reports: its "events", "buffers", "added"; how often it was "armed" and "invalidated". */
 int has(const char *what)
 {
 	return std::stoi(
@@ -236,7 +236,7 @@ TEST_CASE("What a backend is asked to do it is asked to undo, and what is steppe
 namespace
 {
 
-/* The unit of CPU 0, as somebody who needs it has the backend suspend and resume it. */
+/* Suspends or resumes the unit of CPU 0, as the backend does when someone else needs it. */
 void suspend_unit(bool on)
 {
 	write_small_file(std::format("/sys/module/{}/parameters/suspended", backend_name), on ? "Y" : "N").value();
@@ -256,19 +256,19 @@ TEST_CASE("A unit that is suspended is not armed before it is resumed, and then 
 	suspend_unit(true);
 	suspend_unit(false);
 	tracer.disable();
-	/* Armed twice, a record each time; and what was missed in between is said. */
+	/* The unit was armed twice and wrote a record each time; the missing trace in between is reported. */
 	CHECK(tracer.aux.head() == 2 * 64);
 	tracer.drain();
 	CHECK(tracer.tally.partial == 1);
 
-	/* The event goes while it is suspended: nobody is resumed. */
+	/* The event is disabled while the unit is suspended: resuming has no effect. */
 	tracer.enable();
 	suspend_unit(true);
 	tracer.disable();
 	suspend_unit(false);
 	CHECK(tracer.aux.head() == 3 * 64);
 
-	/* Nor is the next one, which was never suspended; and it traces. */
+	/* It also has no effect on the next session, which was never suspended and traces. */
 	tracer.enable();
 	suspend_unit(false);
 	tracer.disable();
@@ -286,7 +286,9 @@ TEST_CASE("A unit that is suspended while it is paused is not armed by what resu
 	if (pmu().cap("pause") != "1")
 		SKIP("this kernel cannot pause AUX events");
 	Setup setup = full_trace();
-	/* Not of this thread: an event that is put aside with it meanwhile is not suspended any more when it comes back. */
+	/*
+	 * Not an event of this thread: one that is scheduled out with it meanwhile is no longer suspended when it comes back.
+	 */
 	setup.target = Target::on_cpu(0);
 	auto attr = make_attr(setup);
 	set_aux_action(attr, AuxAction::start_paused);
@@ -448,7 +450,7 @@ TEST_CASE("Needs that cannot be served are refused when an event is opened, and 
 		Backend backend(mistake.name);
 
 		REQUIRE(backend.refused() == 0);
-		/* The second is told as well as the first. */
+		/* The second refusal is logged as well as the first. */
 		for (unsigned n = 1; n <= 2; n++) {
 			auto event = Event::open(pmu().attr(), Target::on_cpu(0));
 
@@ -520,7 +522,10 @@ TEST_CASE("A unit that cannot be armed is told of once, by PARTIAL and in the lo
 namespace
 {
 
-/* Mistakes at work: told, counted and flagged; the books are right, no more than most is handed over, and the module goes. */
+/*
+ * Checks a mistake made while tracing: it is logged, counted and flagged; the accounts are right, no more than most is handed
+ * over, and the module can be unloaded.
+ */
 void check_at_work(const Mistake &mistake, std::uint64_t overruns, std::uint64_t most)
 {
 	Sayings log;
@@ -537,7 +542,7 @@ void check_at_work(const Mistake &mistake, std::uint64_t overruns, std::uint64_t
 		CHECK(counted["overruns"] == overruns);
 		CHECK(counted["committed"] <= most);
 		CHECK(counted["partials"] > 0);
-		/* It is no reason to stop. */
+		/* The mistake is no reason to stop. */
 		CHECK(counted["sessions"] == 3);
 	}
 	backend.unload();
@@ -597,7 +602,10 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		{"irqs-off", "event_init() on CPU 0 changed whether IRQs are off from 0 to 1", false},
 	};
 
-	/* Of IRQs that come on lockdep complains by itself, and looks at nothing else any more; that they go off it has not seen. */
+	/*
+	 * If a mistake enables IRQs, lockdep itself complains and then checks nothing else any more; disabled IRQs it does not
+	 * notice.
+	 */
 	const bool lockdep = ::access("/proc/lockdep_stats", F_OK) == 0;
 	for (const auto &mistake : mistakes) {
 		const std::string_view name = mistake.name;
@@ -607,7 +615,7 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		Backend backend(mistake.name);
 
 		INFO(mistake.name);
-		/* A kernel that is not preempted need not count (6.1 of arm64), and then this is no mistake. */
+		/* A kernel without preemption need not count it (6.1 on arm64), and then this is no mistake. */
 		if (name == "preempt" && backend.refused() == EOPNOTSUPP)
 			continue;
 		REQUIRE(backend.refused() == 0);

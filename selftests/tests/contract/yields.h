@@ -12,7 +12,7 @@
 namespace auxpmu::test
 {
 
-/* The first word of caps/yields; PMUs that have no such file are asked what most can do. */
+/* The first word of caps/yields; a PMU without this file must do what most can. */
 inline std::string yields()
 {
 	auto said = pmu().cap("yields").value_or("work");
@@ -20,7 +20,10 @@ inline std::string yields()
 	return said.substr(0, said.find(' '));
 }
 
-/* Is that many bytes of trace what the unit promised of a busy CPU?  Fails once, with what was seen of this unit. */
+/*
+ * Checks that this many bytes of trace are what the unit promised for a busy CPU. Fails once, and reports what was observed of
+ * this unit.
+ */
 inline void must_yield(std::uint64_t bytes, std::string_view when)
 {
 	if (yields() == "nothing")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What users may ask of PT and BTS: the tests in ask_*.cc put everything possible into an attr, for the PMU under test and for
- * the in-tree one. Both have to give the same answer, to root and to nobody, and to write the same into the registers. Where
- * ours is meant to differ, a test says so, and why.
+ * What users may request of PT and BTS: the tests in ask_*.cc put every possible value into an attr, for the PMU under test and
+ * for the in-tree one. Both must give the same answer, to root and to nobody, and write the same values into the registers.
+ * Where ours is meant to differ, a test says so, and why.
  */
 #ifndef AUXPMU_TESTS_ASK_H
 #define AUXPMU_TESTS_ASK_H
@@ -32,59 +32,59 @@ constexpr std::uint64_t bit(unsigned n)
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
-/* An attr of a PMU that is yet to be said, for whom, and how it reads in a failure. */
+/* An attr whose PMU is chosen later, its target, and its description for failure messages. */
 struct Ask {
 	std::string what;
 	perf_event_attr attr;
 	Target target = Target::on_cpu(0);
 };
 
-/* An attr with nothing in it that is asked of anybody. */
+/* An attr that requests nothing special. */
 perf_event_attr plain();
 Ask ask_config(std::uint64_t config);
 
 inline constexpr std::array<const char *, 8> exclude_names = {
 	"user", "kernel", "hv", "idle", "host", "guest", "callchain_kernel", "callchain_user"};
 
-/* A bit of each of these names. */
+/* flags has one bit for each of these names. */
 Ask ask_exclude(unsigned flags);
-/* As users have to ask: of a thread of their own, without the kernel; and as they may not. */
+/* The requests as users must make them: for their own thread, excluding the kernel; and as they may not. */
 std::vector<Ask> of_own_thread(std::vector<Ask> asks, bool exclude_kernel);
 
-/* The kernel's own PMU of these units. */
+/* The in-tree PMU for these units. */
 const Pmu &theirs();
-/* Skips the test of anybody else. */
+/* Skips the test unless it runs as root. */
 void need_root();
 
-/* 0 or an errno. */
+/* The result of opening the event: 0 or an errno. */
 int answer(const Pmu &whose, Ask ask);
 
-/* Is that how ours is meant to answer, although the kernel's own says "theirs"? */
+/* Is ours meant to answer like this, although the in-tree PMU answers "theirs"? */
 using Meant = std::function<bool(const Ask &, int ours, int theirs)>;
 inline bool nothing_meant(const Ask &, int, int)
 {
 	return false;
 }
 
-/* Everything is asked of the kernel's own first, which cannot be opened while ours is claimed. */
+/* All requests go first to the in-tree PMU, which cannot be opened while ours holds the claim. */
 void compare_answers(const std::vector<Ask> &asks, const Meant &meant = nothing_meant);
 void compare_answers_to_nobody(const std::vector<Ask> &asks, const Meant &meant = nothing_meant);
 
 /* --- fields of config ---------------------------------------------------------------------------- */
 
-/* As the kernel's own has them, by name. */
+/* The config fields of the in-tree PMU, by name. */
 std::map<std::string, std::uint64_t> fields();
 std::uint64_t field(const std::string &name);
-/* Bits that make a difference to what others mean: fields of one bit. */
+/* Bits that affect the meaning of others: the fields of one bit. */
 std::vector<std::uint64_t> switches();
-/* None of them, two that often come together, and all. */
+/* Combinations of switches: none, two that are often set together, and all. */
 std::vector<std::uint64_t> companions();
 
 /* --- registers ------------------------------------------------------------------------------- */
 
 inline constexpr std::uint32_t debugctl = 0x1d9, rtit_ctl = 0x570, rtit_addr0_a = 0x580;
 
-/* Of one CPU, by /dev/cpu/N/msr, which reads on that CPU: so also what is there while it traces. */
+/* The registers of one CPU, through /dev/cpu/N/msr, which reads on that CPU, and so also the values while it traces. */
 class Registers
 {
 public:
@@ -105,7 +105,7 @@ private:
 	UniqueFd file;
 };
 
-/* An event that traces, with room for more than happens while registers are read. */
+/* An event that traces, with room for more trace than is made while registers are read. */
 struct Tracing {
 	Tracing(const Pmu &whose, Ask ask, AuxMode mode = AuxMode::full_trace)
 	{
@@ -115,7 +115,7 @@ struct Tracing {
 		aux = AuxRing::map(data, event, bytes(whose, mode), mode).value();
 	}
 
-	/* A record of a branch is 24 bytes. */
+	/* A branch record is 24 bytes. */
 	static std::size_t bytes(const Pmu &whose, AuxMode mode)
 	{
 		return !whose.name().ends_with("bts") ? 64 * KiB : mode == AuxMode::overwrite ? 128 * KiB : 1 * MiB;
@@ -126,10 +126,10 @@ struct Tracing {
 	AuxRing aux;
 };
 
-/* The CPU whose registers are looked at: not that of this program, so that hardly anything is traced. */
+/* The CPU whose registers are read: not the one that runs this program, so that hardly anything is traced. */
 int watched();
 
-/* IA32_RTIT_CTL or IA32_DEBUGCTL have to hold the same while each of the asks is traced. */
+/* Checks that IA32_RTIT_CTL or IA32_DEBUGCTL is the same with both PMUs while each of the requests is traced. */
 void compare_controls(const std::vector<Ask> &asks);
 
 } // namespace auxpmu::test::asking

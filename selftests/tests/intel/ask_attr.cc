@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who may trace, what of it, and whatever else an attr can have, asked of ours and of the kernel's own.
- * Run with --pmu auxpmu_pt or auxpmu_bts beside the kernel's own; everywhere else all of it is skipped.
+ * Who may trace, what they may trace, and everything else that an attr can request, compared between ours and the in-tree PMU.
+ * Run with --pmu auxpmu_pt or auxpmu_bts beside the in-tree PMU; everywhere else all of it is skipped.
  */
 #include <array>
 #include <cerrno>
@@ -26,7 +26,7 @@ using namespace auxpmu::test::asking;
 namespace
 {
 
-/* What is of a level, in every combination; and each of the others beside those. */
+/* The exclude bits of privilege levels in every combination; and each of the other ones with these. */
 std::vector<Ask> every_exclusion()
 {
 	std::vector<Ask> asks;
@@ -74,7 +74,7 @@ TEST_CASE("Who may trace what is what the kernel's own driver says, at each perf
 		REQUIRE(level);
 		INFO("perf_event_paranoid " << paranoid);
 		compare_answers_to_nobody(asks, [&](const Ask &ask, int ours, int) {
-			/* 6.1 does not tell modules what users may see: BTS takes CAP_PERFMON then. */
+			/* 6.1 does not let modules find out what users may see: BTS then requires CAP_PERFMON. */
 			return intree() == "intel_bts" && on_6_1() && paranoid < 2 && ask.attr.exclude_kernel &&
 			       ours == EACCES;
 		});
@@ -84,7 +84,7 @@ TEST_CASE("Who may trace what is what the kernel's own driver says, at each perf
 namespace
 {
 
-/* What else an attr can have, each alone: samples, other kinds of events, who is followed, what is recorded beside. */
+/* Everything else that an attr can request, each alone: samples, other kinds of events, targets, additional records. */
 std::vector<Ask> every_other_wish()
 {
 	std::vector<Ask> asks;
@@ -149,16 +149,16 @@ std::vector<Ask> every_other_wish()
 	return asks;
 }
 
-/* Where ours is meant to say something else than the kernel's own, and why. */
+/* Where ours is meant to answer differently from the in-tree PMU, and why. */
 bool meant_otherwise(const Ask &ask, int ours, int theirs)
 {
-	/* Children could trace on several CPUs at once, into a ring that takes one writer. */
+	/* Children could trace on several CPUs at once, into a ring that supports one writer. */
 	if (ask.attr.inherit && ask.target.cpu == -1)
 		return ours == EINVAL;
-	/* A trace has no branch stack; the kernel's own takes it, and there is none in any sample. */
+	/* A trace has no branch stack; the in-tree PMU accepts it, but no sample holds any. */
 	if (ask.attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return ours == EOPNOTSUPP && theirs == 0;
-	/* The kernel's own BTS has none of this. */
+	/* The in-tree BTS PMU supports none of this. */
 	if (intree() == "intel_bts" && theirs == EOPNOTSUPP)
 		return ours == 0 && ask.what.starts_with("aux_action");
 	return false;
@@ -180,7 +180,7 @@ TEST_CASE("Records of branches begin where they may: in the kernel alone, in pro
 	for (unsigned excluded : {0U, 1U, 2U, 3U}) {
 		Ask ask = ask_exclude(excluded);
 		INFO(ask.what);
-		/* The newest records, whatever else this CPU has to do. */
+		/* Overwrite mode keeps the newest records, whatever else this CPU has to do. */
 		Tracing tracing(pmu(), ask, AuxMode::overwrite);
 		std::array<unsigned, 2> records{}; /* of programs, of the kernel */
 		const auto look = [&] {
@@ -190,7 +190,7 @@ TEST_CASE("Records of branches begin where they may: in the kernel alone, in pro
 				::getppid();
 			}
 			tracing.event.disable().value();
-			/* 24 bytes, "from" first; zeros are padding, or nobody wrote them yet. */
+			/* Records are 24 bytes, "from" first; zeros are padding, or bytes not yet written. */
 			const auto bytes = tracing.aux.view(0, tracing.aux.size()).first;
 			records = {};
 			for (std::size_t at = 0; at + 24 <= bytes.size(); at += 24) {

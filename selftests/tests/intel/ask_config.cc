@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Words of an attr that hold the PMU's own fields: each bit of them, and each encoding, asked of ours and of the kernel's own.
- * Run with --pmu auxpmu_pt or auxpmu_bts beside the kernel's own; everywhere else all of it is skipped.
+ * The words of an attr that hold the PMU's own fields: each bit of them, and each encoding, is requested of ours and of the
+ * in-tree PMU. Run with --pmu auxpmu_pt or auxpmu_bts beside the in-tree PMU; everywhere else all of it is skipped.
  */
 #include <array>
 #include <cerrno>
@@ -36,7 +36,7 @@ std::vector<Ask> of_configs(const std::set<std::uint64_t> &configs)
 	return asks;
 }
 
-/* Each of the 64 bits, alone and beside others; and each two of the switches. */
+/* Each of the 64 bits, alone and with others; and each pair of switches. */
 std::vector<Ask> every_bit()
 {
 	std::set<std::uint64_t> configs;
@@ -52,7 +52,7 @@ std::vector<Ask> every_bit()
 	return of_configs(configs);
 }
 
-/* Each value of the fields that have several bits: with no switch, with those of timing, and with all. */
+/* Each value of the fields that have several bits: without a switch, with the timing switches, and with all. */
 std::vector<Ask> every_encoding()
 {
 	std::set<std::uint64_t> configs;
@@ -69,7 +69,7 @@ std::vector<Ask> every_encoding()
 	return of_configs(configs);
 }
 
-/* What makes a difference in the register: each switch, and each encoding beside the switch that it is of. */
+/* All that changes the register: each switch, and each encoding with the switch that it belongs to. */
 std::vector<Ask> every_control()
 {
 	const std::uint64_t branches = field("pt") | field("branch"), timing = branches | field("cyc") | field("mtc");
@@ -78,7 +78,7 @@ std::vector<Ask> every_control()
 	for (const auto &[name, bits] : fields()) {
 		const std::uint64_t lowest = bits & -bits;
 		configs.insert(branches | bits);
-		/* Without branches, which are not asked for then. */
+		/* Also without branch tracing, which is then not requested. */
 		configs.insert(field("pt") | bits);
 		for (std::uint64_t value = 0; value <= bits / lowest; value++)
 			configs.insert(timing | value * lowest);
@@ -117,7 +117,7 @@ TEST_CASE("IA32_RTIT_CTL is what intel_pt writes, for each field and each of its
 TEST_CASE("Words behind config have to be 0, each bit of them", "[hardware][ask]")
 {
 	need_hardware();
-	/* The kernel's own look at none of them; ours keeps them for what may come.  BTS has nothing in config, either. */
+	/* The in-tree PMUs ignore these words; ours reserves them for future use. BTS has no fields in config, either. */
 	static const struct {
 		const char *name;
 		std::size_t offset;
@@ -125,7 +125,7 @@ TEST_CASE("Words behind config have to be 0, each bit of them", "[hardware][ask]
 		{"config", offsetof(perf_event_attr, config)},
 		{"config1", offsetof(perf_event_attr, config1)},
 		{"config2", offsetof(perf_event_attr, config2)},
-		/* Behind what older headers have; a kernel that has not got them says E2BIG. */
+		/* These lie beyond older headers; a kernel that does not know them returns E2BIG. */
 		{"config3", 128},
 		{"config4", 136},
 	};

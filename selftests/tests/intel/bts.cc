@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The BTS backend: who may use it, in what state it leaves the DS area, and where records lie. Run with --pmu auxpmu_bts;
- * everywhere else all of it is skipped.
+ * The BTS backend: who may use it, in what state it leaves the DS area, and where records lie. Run with --pmu auxpmu_bts; with
+ * any other PMU all of it is skipped.
  */
 #include <array>
 #include <cerrno>
@@ -29,7 +29,7 @@ namespace
 
 constexpr std::size_t record = 24;
 
-/* Memory of the kernel by its address, from /proc/kcore. */
+/* Kernel memory by its address, from /proc/kcore. */
 class KernelMemory
 {
 public:
@@ -65,7 +65,7 @@ private:
 	std::vector<Elf64_Phdr> parts;
 };
 
-/* Base, index, maximum, threshold: of the DS area of a CPU. */
+/* BTS base, index, absolute maximum and interrupt threshold in the DS area of a CPU. */
 using Fields = std::array<std::uint64_t, 4>;
 
 Fields fields(int cpu)
@@ -76,7 +76,7 @@ Fields fields(int cpu)
 	return memory.read<Fields>(area + memory.read<std::uint64_t>(offsets + 8 * static_cast<unsigned>(cpu)));
 }
 
-/* A bit of DEBUGCTL that nobody else uses here: FREEZE_WHILE_SMM. */
+/* A bit of IA32_DEBUGCTL that nothing else uses here: FREEZE_WHILE_SMM. */
 constexpr std::uint64_t others = 1 << 14;
 
 /* TR and BTS. */
@@ -100,7 +100,7 @@ std::uint64_t debugctl(int cpu)
 	return value;
 }
 
-/* A counter of cycles, which has the kernel keep its DS areas. */
+/* A cycle counter, because of which the kernel keeps its DS areas. */
 Event counter()
 {
 	perf_event_attr attr{};
@@ -112,7 +112,7 @@ Event counter()
 	return Event::open(attr, Target::task()).value();
 }
 
-/* Whole records and zeros in the bytes of an area, from its beginning on. */
+/* Counts whole records and zeros in the bytes of an area, from its beginning on. */
 struct Counts {
 	std::uint64_t records = 0;
 	std::uint64_t zeros = 0; /* bytes */
@@ -162,7 +162,7 @@ TEST_CASE("Who may not see the kernel gets EACCES, also without the kernel, and 
 	wait_until_free();
 	Paranoid knob(2);
 	REQUIRE(knob);
-	/* The tests before ask the same, often. */
+	/* Earlier tests cause the same message often. */
 	KernelLog::until_heard("auxpmu_bts: event refused: records hold");
 	KernelLog log;
 	CHECK(succeeded(spawn([] { return become_nobody() && !may_open(true) && !may_open(false); })));
@@ -170,7 +170,7 @@ TEST_CASE("Who may not see the kernel gets EACCES, also without the kernel, and 
 		"auxpmu_bts: event refused: records hold addresses of the kernel, with exclude_kernel, too; it takes "
 		"CAP_PERFMON, or "));
 	CHECK(attribute("claim") == "free");
-	/* The privileged may. */
+	/* Privileged users may open it. */
 	CHECK(may_open(true));
 	wait_until_free();
 }
@@ -204,7 +204,7 @@ TEST_CASE("The fields of the DS area are ours only while an event is on the CPU,
 	REQUIRE(before[0] != 0);
 	set_debugctl(0, registered);
 	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
-		/* What looks at the fields is recorded, too. */
+		/* The code that reads the fields is traced, too. */
 		Setup setup = on_cpu(0, 4 * MiB);
 		setup.mode = mode;
 		pin(0);
@@ -235,7 +235,7 @@ TEST_CASE("What an NMI has switched off stays off when its buffer goes, whoever 
 		SKIP("this kernel cannot pause AUX events");
 	pin(0);
 	Tracer tracer(on_cpu(0, 1 * MiB));
-	/* An overflow, which comes in NMI, pauses it; nobody resumes it. */
+	/* A counter overflow, which comes as an NMI, pauses the event; nothing resumes it. */
 	perf_event_attr cycles{};
 	cycles.size = sizeof(cycles);
 	cycles.type = PERF_TYPE_HARDWARE;
@@ -251,7 +251,7 @@ TEST_CASE("What an NMI has switched off stays off when its buffer goes, whoever 
 		return !(debugctl(0) & switches);
 	});
 	REQUIRE_FALSE(tracer.off());
-	/* As the kernel does that was changing another bit of it when the NMI came. */
+	/* Write DEBUGCTL as kernel code would that was changing another bit of it when the NMI came. */
 	set_debugctl(0, original | switches);
 	REQUIRE((debugctl(0) & switches) == switches);
 	tracer.aux.unmap();
@@ -270,7 +270,7 @@ TEST_CASE("What an NMI has switched off is off when its event goes, whoever wrot
 	const std::uint64_t original = debugctl(0), failures = statistics()["arm_failures"];
 
 	tracer.enable();
-	/* Its interrupt comes in NMI, and switches it off; what would switch it on again fails. */
+	/* The unit's interrupt comes as an NMI, and switches it off; the attempt to switch it on again fails. */
 	Fault arm("arm", 1);
 	wait_until("an interrupt", [&] {
 		churn(1000);
@@ -321,18 +321,18 @@ TEST_CASE("The handler that comes first in every NMI goes with the event that re
 {
 	need("auxpmu_bts");
 	pin(0);
-	/* Only those that are asked for here. */
+	/* Only NMIs that this test requests may come. */
 	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
 	Setup setup = on_cpu(0, 256 * KiB);
 	setup.target = Target::task_on_cpu(0, 0);
 	setup.inherit = true;
-	/* Keeps the claim, and so the other handler. */
+	/* This event keeps the claim, and so the other handler. */
 	Setup other = setup;
 	other.target = Target::task_on_cpu(0, cpus() - 1);
 	Event keeps = Event::open(make_attr(other), other.target).value();
 	perf_event_attr calls = at_tracepoint("nmi/nmi_handler");
 	calls.sample_period = 0;
-	/* Handlers that an NMI calls. */
+	/* The number of handlers that an NMI calls. */
 	const auto handlers = [&] {
 		Event counter = sampler(20'000, false), called = Event::open(calls, Target::on_cpu(0)).value();
 		const std::uint64_t nmis = interrupts("NMI");
@@ -371,7 +371,7 @@ TEST_CASE("Behind an interrupt of the store's, an NMI that is somebody else's is
 {
 	need("auxpmu_bts");
 	pin(0);
-	/* The kernel is recorded, so that it takes two handlers. */
+	/* The kernel is traced, so that the NMI needs two handlers. */
 	Setup setup = on_cpu(0, 1 * MiB);
 	setup.watermark = 16 * KiB;
 	setup.exclude_kernel = false;
@@ -385,13 +385,13 @@ TEST_CASE("Behind an interrupt of the store's, an NMI that is somebody else's is
 		wait_until("an interrupt", [&] {
 			churn(1000);
 			tracer.drain();
-			/* What drains it is recorded, too, and may fill it. */
+			/* The code that drains the buffer is traced, too, and may fill it. */
 			if (tracer.off())
 				tracer.event.restart().value();
 			return statistics()["interrupts"] > served;
 		});
 		tracer.disable();
-		/* Off, it has none of its own. */
+		/* While the event is off it has no interrupts of its own. */
 		const auto before = statistics();
 		other.enable().value();
 		take_nmis();
@@ -453,7 +453,7 @@ TEST_CASE("A flight recorder of one block takes no interrupts, and its head tell
 	const std::uint64_t some = tracer.aux.head();
 	CHECK(some > 0);
 	CHECK(some < setup.aux_bytes);
-	/* Laps and laps in one session, and then a bit more in another. */
+	/* Many laps in one session, and then a little more in another. */
 	tracer.enable();
 	churn(20'000);
 	tracer.disable();
@@ -466,7 +466,7 @@ TEST_CASE("A flight recorder of one block takes no interrupts, and its head tell
 	CHECK(tracer.aux.head() > more);
 	CHECK(tracer.aux.head() < more + setup.aux_bytes);
 	CHECK(statistics().since(before)["interrupts"] == 0);
-	/* All of it are records, up to the newest. */
+	/* The whole area holds records, up to the newest. */
 	Counts counts;
 	const Snapshot all = tracer.aux.snapshot();
 	count(counts, all.spans.first, all.from % setup.aux_bytes, setup.aux_bytes);

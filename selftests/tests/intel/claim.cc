@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The backends for Intel's trace units beside the in-tree drivers: who owns the units when, and in what state they are
+ * The backends for Intel's trace units beside the in-tree drivers: who owns the units at which time, and in what state they are
  * released. Run with --pmu auxpmu_pt or auxpmu_bts where there are such units; everywhere else all of it is skipped.
  */
 #include <array>
@@ -30,7 +30,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* A file of sysfs that turns a CPU off and on. */
+/* The sysfs file that takes a CPU offline and online. */
 class Switch
 {
 public:
@@ -48,7 +48,7 @@ private:
 	UniqueFd file;
 };
 
-/* The number of that state, as the kernel lists them ("  8: x86/foo:bar"), or nothing. */
+/* The number of this hotplug state, as the kernel lists it ("  8: x86/foo:bar"), or an empty string. */
 std::string hotplug_state(const std::string &name)
 {
 	std::istringstream all(read_small_file("/sys/devices/system/cpu/hotplug/states").value_or(""));
@@ -74,13 +74,13 @@ TEST_CASE("A buffer that outlives its event on another's ring keeps the units: n
 		REQUIRE(software.set_output(tracer->event));
 		auto data = DataRing::map(software, tracer->data.size());
 		if (!data) {
-			/* Kernels that let no other event map the ring let no buffer outlive its own. */
+			/* Kernels that do not let another event map the ring also do not let a buffer outlive its own event. */
 			CHECK(data.error().code == EBUSY);
 			return;
 		}
 		auto aux = AuxRing::map(*data, software, 64 * KiB, AuxMode::full_trace).value();
 		tracer.reset();
-		/* Not of the delay after the last user: there is one. */
+		/* The claim is not merely in the delay after the last user: there still is one. */
 		CHECK(attribute("claim").starts_with("held, for 1 "));
 		auto theirs = open_in_tree(Target::on_cpu(0));
 		REQUIRE_FALSE(theirs);
@@ -106,7 +106,7 @@ TEST_CASE("Children of an inherited event hold nothing when all of them are gone
 				churn(100);
 				return true;
 			})));
-		/* Theirs are gone, and not the parent's. */
+		/* The children's events are gone, but not the parent's. */
 		CHECK(attribute("claim").starts_with("held, for "));
 		churn(100);
 		tracer.disable();
@@ -119,7 +119,7 @@ TEST_CASE("What a unit produced was handed over or is counted as lost, padding a
 {
 	need_hardware();
 	pin(0);
-	/* Many windows, so that some end early where units do that. */
+	/* Use many windows, so that some end early on units that do so. */
 	Tracer tracer(on_cpu(0, 64 * KiB));
 	const Statistics before = statistics();
 
@@ -165,7 +165,7 @@ TEST_CASE("While events of ours exist nobody else gets the trace units, and befo
 	{
 		Tracer tracer(on_cpu(0, 64 * KiB));
 		CHECK(attribute("claim").starts_with("held"));
-		/* A thread's, and that of any CPU: ours follows one CPU only, but the claim is whole. */
+		/* Try a thread and several CPUs: ours follows one CPU only, but the claim covers all units. */
 		for (Target target : {Target::task(), Target::on_cpu(0), Target::on_cpu(cpus() - 1)}) {
 			auto theirs = open_in_tree(target);
 			REQUIRE_FALSE(theirs);
@@ -197,7 +197,7 @@ TEST_CASE("Where somebody else traces we are refused, and the log says why", "[h
 			CHECK(log.says("trace units not to be had: somebody traces with " + intree()));
 			CHECK(attribute("claim").starts_with("refused: somebody traces with " + intree()));
 		}
-		/* Nothing of the attempt is left. */
+		/* Nothing remains of the attempt. */
 		Tracer tracer(on_cpu(0, 64 * KiB));
 		tracer.finish();
 	}
@@ -253,7 +253,7 @@ TEST_CASE("The registers are given back as they were, also after a tracer was ki
 			return true;
 		});
 		wait_until("the child to trace", [] { return attribute("claim").starts_with("held"); });
-		/* It may be anywhere by then. */
+		/* The child may be at any point by then. */
 		REQUIRE(::kill(child, SIGKILL) == 0);
 		REQUIRE(::waitpid(child, nullptr, 0) == child);
 		wait_until_free();
@@ -279,7 +279,7 @@ TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it 
 	wait_until_free();
 	{
 		Tracer elsewhere(on_cpu(0, 64 * KiB)); /* keeps the claim */
-		/* A flight recorder, which is not full before. */
+		/* A flight recorder, which does not become full before. */
 		Setup setup = on_cpu(1, 1 * MiB);
 		setup.mode = AuxMode::overwrite;
 		Tracer tracer(setup);
@@ -300,7 +300,7 @@ TEST_CASE("A CPU that goes offline ends its trace with PARTIAL, is ours when it 
 		one.turn(true);
 		CHECK(::kill(child, SIGKILL) == 0);
 		CHECK(::waitpid(child, nullptr, 0) == child);
-		/* The claim is whole again. */
+		/* The claim covers all units again. */
 		if (Pmu::find(intree())) {
 			auto theirs = open_in_tree(Target::on_cpu(1));
 			REQUIRE_FALSE(theirs);
@@ -326,7 +326,7 @@ TEST_CASE("A CPU that is to go offline and does not goes on being traced, and th
 	if (cpus() < 2)
 		SKIP("there is only one CPU");
 	Switch one(1);
-	/* Perf's own part of it fails, which comes after ours. */
+	/* Let perf's own hotplug step fail, which comes after ours. */
 	const std::string state = hotplug_state("perf:online");
 	if (state.empty())
 		SKIP("the kernel does not tell of its hotplug states");
@@ -354,7 +354,7 @@ TEST_CASE("A CPU that is to go offline and does not goes on being traced, and th
 	CHECK_FALSE(one.try_to(false));
 	const auto before = statistics()["produced"];
 	CHECK(before > 0);
-	/* At once; or, if perf scheduled it while the unit was not ours yet, when it tries again. */
+	/* The unit is on at once or, if perf scheduled the event before the unit was ours, at the next attempt. */
 	wait_until("the unit to be on again", [] { return is_on(1); });
 	wait_for_calls();
 	tracer.disable();
@@ -397,7 +397,7 @@ TEST_CASE("An overwriting buffer that is filled more than once at a stretch is k
 	};
 	const std::uint64_t bytes = traced(some);
 	REQUIRE((bytes > 0 && bytes < setup.aux_bytes));
-	/* A lap and a little, so that what lies behind the beginning of the session is less than what lies before. */
+	/* Trace a lap and a little more, so that less lies behind the beginning of the session than before it. */
 	for (unsigned percent : {130U, 170U, 250U, 330U}) {
 		INFO(percent << " % of the buffer");
 		CHECK(traced(some * setup.aux_bytes * percent / 100 / bytes) >= setup.aux_bytes);

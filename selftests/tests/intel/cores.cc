@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Processors with different cores: how the Intel PT backend treats CPUs that differ in CPUID leaf 14H, which these tests read
- * on each of them.
+ * on each CPU.
  */
 #include <algorithm>
 #include <cerrno>
@@ -22,7 +22,7 @@ namespace
 
 enum Register { eax, ebx, ecx, edx };
 
-/* A field of leaf 14H, and the bits of config that take it; 0: there are none. */
+/* A field of leaf 14H, and the bits of config that require it; 0: there are none. */
 struct Capability {
 	const char *name;
 	unsigned subleaf;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Some processors cannot run Intel PT beside BTS and LBR. For in-tree PMUs, the kernel counts the users of each. With --pmu
- * intel_pt or intel_bts the other one is opened, too, whoever drives them (or OTHER=PMU, of the environment): the outcome is in
- * the environment (EXCLUDES=yes or no; of LBR EXCLUDES_LBR), and that of the kernel's own drivers, which these tests run with
- * as well, is what ours has to come up to.
+ * intel_pt or intel_bts the test also opens the other one (or OTHER=PMU from the environment), whichever driver it has. The
+ * expected outcome is in the environment (EXCLUDES=yes or no; for LBR EXCLUDES_LBR). These tests also run with the in-tree
+ * drivers, whose outcome ours must match.
  */
 #include <cstdlib>
 
@@ -38,7 +38,7 @@ Result<Event> open(const std::string &name)
 	return Event::open(attr, Target::task());
 }
 
-/* A counter that has the last branches of programs in its samples. */
+/* A counter whose samples hold the last branches of programs. */
 Result<Event> open_records(const Target &where = Target::task())
 {
 	perf_event_attr attr{};
@@ -145,13 +145,15 @@ TEST_CASE("Where nothing keeps last branch records away the unit is refused whil
 	};
 
 	{
-		/* Of the CPU: those of a task are off while another one runs, and the unit would be armed meanwhile. */
+		/*
+		 * An event of the CPU: those of a task are off while another task runs, and the unit would be armed meanwhile.
+		 */
 		const Event records = open_records(Target::on_cpu(0)).value();
 		REQUIRE(records.enable());
 		CHECK(written() == 0);
 		CHECK(tracer.tally.partial == 1);
 	}
-	/* One for each time that it was scheduled in. */
+	/* One refusal for each time that the event was scheduled in. */
 	const auto refused = faults();
 	CHECK(refused > before);
 	CHECK(written() > 1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The registers of Intel's trace units, read and lost. */
+/* The registers of Intel's trace units, and how the virtual hardware loses them. */
 #ifndef AUXPMU_TESTS_REGISTERS_H
 #define AUXPMU_TESTS_REGISTERS_H
 
@@ -23,10 +23,10 @@ constexpr unsigned debugctl = 0x1d9, output_base = 0x560, output_mask = 0x561, r
 		   cr3_match = 0x572, addr0_a = 0x580, addr0_b = 0x581, addr1_a = 0x582, addr1_b = 0x583,
 		   ds_area = 0x600;
 
-/* Of IA32_RTIT_CTL: output goes where tables say. */
+/* IA32_RTIT_CTL.ToPA: output goes where tables say. */
 constexpr std::uint64_t topa_bit = 1 << 8;
 
-/* Nothing without the module msr, or where there is no such register. */
+/* std::nullopt without the module msr, or if there is no such register. */
 inline std::optional<std::uint64_t> read_msr(int cpu, unsigned number)
 {
 	const UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_RDONLY | O_CLOEXEC));
@@ -37,7 +37,7 @@ inline std::optional<std::uint64_t> read_msr(int cpu, unsigned number)
 	return value;
 }
 
-/* False without the module msr and its parameter allow_writes, or where the register does not take that. */
+/* False without the module msr and its parameter allow_writes, or if the register does not accept the value. */
 inline bool write_msr(int cpu, unsigned number, std::uint64_t value)
 {
 	const UniqueFd file(::open(("/dev/cpu/" + std::to_string(cpu) + "/msr").c_str(), O_WRONLY | O_CLOEXEC));
@@ -50,7 +50,7 @@ struct Registers {
 	static constexpr std::array<unsigned, 11> numbers = {debugctl, output_base, output_mask, rtit_ctl, rtit_status,
 		cr3_match, addr0_a, addr0_b, addr1_a, addr1_b, ds_area};
 
-	/* Nothing without the module msr. */
+	/* std::nullopt without the module msr. */
 	static std::optional<Registers> read(int cpu)
 	{
 		Registers all;
@@ -58,7 +58,7 @@ struct Registers {
 		if (!read_msr(cpu, debugctl))
 			return {};
 		for (std::size_t n = 0; n < numbers.size(); n++)
-			/* One that does not exist is 0 each time. */
+			/* A register that does not exist always reads as 0 here. */
 			all.values[n] = read_msr(cpu, numbers[n]).value_or(0);
 		return all;
 	}
@@ -95,7 +95,7 @@ inline Registers registers_of(int cpu)
 	return *registers;
 }
 
-/* TR and BTS, or TraceEn. */
+/* Are TR and BTS, or TraceEn, set? */
 inline bool is_on(int cpu)
 {
 	const Registers registers = registers_of(cpu);
@@ -103,7 +103,7 @@ inline bool is_on(int cpu)
 	return (registers[debugctl] & 0xc0) == 0xc0 || (registers[rtit_ctl] & 1);
 }
 
-/* Gives the virtual hardware a command (docs/virtual-hardware.md); skips the test where the machine is another. */
+/* Gives the virtual hardware a command (docs/virtual-hardware.md); skips the test on any other machine. */
 inline void tell_hardware(const std::string &command)
 {
 	using ::hwsim::x86::Control;

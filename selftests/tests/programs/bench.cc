@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How fast the synthetic PMU is: against memset() on the same bytes, and from the unit to a verified byte in user space. */
+/*
+ * The speed of the synthetic PMU: compared with memset() on the same bytes, and from the unit to a verified byte in user space.
+ */
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,7 +31,7 @@ double seconds_since(std::chrono::steady_clock::time_point began)
 	return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/* Half of memset()'s speed is promised. */
+/* The synthetic PMU promises half the speed of memset(). */
 bool against_memset()
 {
 	std::vector<double> ratios;

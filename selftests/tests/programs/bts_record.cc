@@ -63,7 +63,7 @@ void pin(int cpu)
 		throw std::runtime_error("there is no CPU " + std::to_string(cpu));
 }
 
-/* The program, which waits on its CPU until it is told to begin. */
+/* The traced program, which waits on its CPU until it is told to begin. */
 class Program
 {
 public:
@@ -82,7 +82,7 @@ public:
 			::close(ends[1]);
 			if (::write(ends[0], &byte, 1) == 1 && ::read(ends[0], &byte, 1) == 1) {
 				::close(ends[0]);
-				/* What it prints is not a branch. */
+				/* Its output must not mix with the branches. */
 				::dup2(2, 1);
 				::execv(arguments[0], arguments);
 			}
@@ -90,7 +90,7 @@ public:
 		}
 		::close(ends[0]);
 		start = ends[1];
-		/* Traced on the way to its CPU it would have trace of two. */
+		/* If it were traced on the way to its CPU, there would be trace of two CPUs. */
 		if (::read(start, &byte, 1) != 1)
 			throw std::runtime_error("the program is gone");
 	}
@@ -122,7 +122,7 @@ public:
 		}
 		return over;
 	}
-	/* It waits, so that what it does is not missed, until it is to go on. */
+	/* Stops the program until go_on(), so that none of its trace is missed. */
 	void halt()
 	{
 		int status;
@@ -145,7 +145,7 @@ private:
 	bool over = false;
 };
 
-/* What was noticed. */
+/* Counts of what the recording observed. */
 struct Notes {
 	std::uint64_t records = 0, truncated = 0, partial = 0, lost = 0, padding = 0, bytes = 0, samples = 0, wrong = 0;
 };
@@ -156,7 +156,7 @@ public:
 	Printer(int on, bool only_user, Notes &into) : cpu(on), user(only_user), notes(into) {}
 	void branch(const Branch &one)
 	{
-		/* Branches of the kernel are for those who asked for them. */
+		/* Kernel branches may appear only if they were requested. */
 		if (user && one.from >> 63) {
 			notes.wrong++;
 			std::fprintf(stderr, "# of the kernel: %" PRIx64 " => %" PRIx64 "\n", one.from, one.to);
@@ -165,8 +165,8 @@ public:
 	}
 
 	/*
-	 * The bytes of an AUX area from a position on: records lie at multiples of their size, counted from the beginning of the
-	 * area; whatever else is there is zeros.
+	 * Decodes the bytes of an AUX area from a position on: records lie at multiples of their size, counted from the
+	 * beginning of the area; everything else is zeros.
 	 */
 	void area(const std::vector<std::byte> &bytes, std::uint64_t position, std::uint64_t size)
 	{
@@ -194,8 +194,8 @@ public:
 	}
 
 	/*
-	 * The newest trace, up to where the unit was: from the end backwards.  The end of the area may lie in it, with less room
-	 * than a record takes.
+	 * Decodes the newest trace backwards from where the unit was. The end of the area may lie in it, with less room than a
+	 * record takes.
 	 */
 	std::vector<Branch> backwards(std::span<const std::byte> bytes, std::uint64_t size)
 	{
@@ -340,9 +340,9 @@ private:
 	}
 
 	/*
-	 * The interrupt that takes a sample is the newest branch; or the one into the kernel is, where it came so late that it found
-	 * that at work, of which nothing is stored. Where in the kernel 7.3 does not say to an event of users alone, but 0
-	 * (perf_instruction_pointer()).
+	 * The newest branch is the interrupt that takes the sample; or, if this interrupt came so late that the kernel was
+	 * already running, whose branches are not stored, it is the branch into the kernel. Kernel 7.3 reports 0 instead of the
+	 * kernel address to an event that excludes the kernel (perf_instruction_pointer()).
 	 */
 	bool is_newest(const Branch &branch, const SampleRecord &sample) const
 	{
@@ -355,7 +355,7 @@ private:
 		return branch.from == sample.ip;
 	}
 
-	/* The sample, and the newest branches of it, the last one last. */
+	/* Prints the sample and its newest branches, the last one last. */
 	static void tell_wrong(const std::vector<Branch> &found, const SampleRecord &sample)
 	{
 		std::fprintf(stderr,
@@ -392,7 +392,7 @@ private:
 		}
 	}
 
-	/* What there is, after waiting a moment for more; goes on where the buffer was full. */
+	/* Takes what is available, after waiting a moment for more; restarts the event if the buffer was full. */
 	void take()
 	{
 		recorder.wait(1).value();
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 	try {
 		const Wanted wanted = parse(argc, argv);
 
-		/* Who reads does not run where it is traced. */
+		/* The reader does not run on the CPU that is traced. */
 		pin(wanted.cpu ? 0 : 1);
 		const Notes notes = Recording(wanted).run();
 		std::fprintf(stderr,

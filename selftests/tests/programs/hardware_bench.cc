@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's own driver and ours side by side: instructions that the kernel retires for the same work.  On virtual hardware with
- * retired.so (selftests/hwsim), for the processor's own counters stand still where it matters.
+ * Compares the in-tree driver with ours: the instructions that the kernel retires for the same work. Runs on virtual hardware
+ * with retired.so (selftests/hwsim), because the processor's own counters stand still where it matters.
  *
- *   auxpmu_hardware_bench auxpmu_pt|auxpmu_bts [WORD...]     only what has one of these in its name
+ *   auxpmu_hardware_bench auxpmu_pt|auxpmu_bts [WORD...]     only the rows with one of these words in their name
  */
 #include <algorithm>
 #include <chrono>
@@ -42,7 +42,7 @@ namespace
 
 constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB;
 
-/* The kernel's entry for NMIs. */
+/* The address of the kernel's NMI entry. */
 std::uint64_t nmi_entry()
 {
 	std::ifstream symbols("/proc/kallsyms");
@@ -57,9 +57,9 @@ std::uint64_t nmi_entry()
 }
 
 /*
- * What is measured also goes to a profile, if the plugin was told to make any: where the kernel's instructions were. Each has a
- * number; what it is of is said at the end, and how many times that was done ("-" behind the name: what is to be subtracted from
- * that of the name; see by-function).
+ * Measurements also go to a profile of the kernel's instruction addresses, if the plugin was told to make one. Each has a
+ * number; at the end its name is printed, and how many times the work was done ("-" behind a name: the profile is to be
+ * subtracted from that of the name; see by-function).
  */
 struct Profile {
 	std::string what, who;
@@ -79,7 +79,7 @@ void done(std::uint64_t times)
 	profiles.back().times += times;
 }
 
-/* Of this CPU, so far; and the profile that what follows goes to. */
+/* Reads the counts of this CPU so far, and selects the profile for what follows. */
 const hwsim::Retired &retired(std::uint32_t following = 0)
 {
 	static hwsim::Retired all{};
@@ -96,7 +96,7 @@ const hwsim::Retired &retired(std::uint32_t following = 0)
 	return all;
 }
 
-/* From the beginning of something measured to its end. */
+/* begin() and end() enclose one measurement. */
 std::uint64_t begin()
 {
 	return retired(profile).kernel;
@@ -112,7 +112,7 @@ double median(std::vector<std::uint64_t> of)
 	return static_cast<double>(of[of.size() / 2]);
 }
 
-/* What NMIs took that came meanwhile: the median of the last of them. */
+/* The cost of NMIs that came during the work: the median of the last of them. */
 double median_nmi(const std::function<void()> &work)
 {
 	const std::uint64_t before = retired(profile | hwsim::Retired::only_nmis).nmis;
@@ -157,7 +157,7 @@ void churn(unsigned calls)
 		value = table[(value + i) % 2](value);
 }
 
-/* An event of one of the two, with its areas. */
+/* An event of one of the two drivers, with its areas. */
 struct Tracer {
 	Tracer(const std::string &name, Target target, std::uint64_t bytes, AuxMode mode, std::uint32_t watermark = 0)
 		: event(Event::open(attr_of(name, watermark), target).value()),
@@ -185,7 +185,7 @@ struct Tracer {
 	AuxRing aux;
 };
 
-/* The least of some rounds: what interrupts add, they do not add each time. */
+/* The least of several rounds: interrupts do not add to every round. */
 double least(int times, const std::function<double()> &measure)
 {
 	double best = measure();
@@ -210,8 +210,8 @@ double setup_aux(const std::string &name, std::uint64_t bytes)
 }
 
 /*
- * What the cheapest of many round trips over two pipes takes.  Each takes this process off the CPU once; what else happens
- * meanwhile (ticks of the clock, the scheduler's choices) only adds.
+ * The cost of the cheapest of many round trips over two pipes. Each takes this process off the CPU once; what else happens
+ * meanwhile (clock ticks, the scheduler's choices) only adds to the cost.
  */
 double trip(const std::string *name)
 {
@@ -261,8 +261,8 @@ double sched_pair(const std::string &name)
 }
 
 /*
- * Work that is traced and given back as it comes.  The kernel's own driver interrupts at the ends of blocks, ours at those of
- * regions of a 16th of the buffer: with that as the watermark both do so equally often.
+ * The cost of interrupts while trace is given back as it comes. The in-tree driver interrupts at the ends of blocks, ours at
+ * those of regions of a 16th of the buffer: with that as the watermark both interrupt equally often.
  */
 double performance_interrupt(const std::string &name)
 {
@@ -278,7 +278,7 @@ double performance_interrupt(const std::string &name)
 	});
 }
 
-/* A group whose member overflows again and again, with samples of so many bytes of trace, or none. */
+/* The cost of a group whose member overflows repeatedly, with samples of so many bytes of trace, or none. */
 double sampled(const std::string &name, std::uint32_t bytes)
 {
 	Tracer tracer(name, Target::task(), 64 * KiB, AuxMode::overwrite);
@@ -294,7 +294,7 @@ double sampled(const std::string &name, std::uint32_t bytes)
 	Event member = Event::open(attr, Target::task(), tracer.event.fd()).value();
 	member.set_output(tracer.event).value();
 	tracer.event.enable().value();
-	/* The first lap of the area is over, and with it the interrupt that ours has there. */
+	/* The first lap of the area is over, and with it the interrupt that our driver has there. */
 	churn(50'000);
 	begin_profile(name + (bytes ? "" : "-"));
 	return median_nmi([&] {
@@ -311,8 +311,8 @@ double aux_sample(const std::string &name)
 }
 
 /*
- * An NMI of somebody else's, beside a full trace that needs no interrupt meanwhile: what a trace unit adds to it. Of a counter that
- * nobody reads.
+ * The cost of a foreign NMI, beside a full trace that needs no interrupt meanwhile: what a trace unit adds to it. The NMI comes
+ * from a counter that nobody reads.
  */
 struct Foreign {
 	double instructions, accesses, switches;
@@ -352,7 +352,7 @@ const Foreign &foreign_nmis(const std::string &name)
 	};
 	begin_profile(name + "-");
 	const Foreign without = measure();
-	/* Handlers that are there as long as the event is count, too. */
+	/* Handlers that are registered as long as the event exists count, too. */
 	Tracer tracer(name, Target::on_cpu(0), 32 * MiB, AuxMode::full_trace);
 	tracer.event.enable().value();
 	begin_profile(name);
@@ -362,8 +362,8 @@ const Foreign &foreign_nmis(const std::string &name)
 }
 
 /*
- * Windows in which trace was lost, in a hundred, though all that is handed over is read at once: of a buffer with the watermark
- * that the kernel chooses, half of it.
+ * The percentage of windows in which trace was lost, though all that is handed over is read at once, from a buffer with the
+ * default watermark of the kernel, half of it.
  */
 double lost_windows(const std::string &name)
 {
@@ -377,7 +377,7 @@ double lost_windows(const std::string &name)
 	while (records < windows) {
 		bool off = false;
 
-		/* Less than a page. */
+		/* This produces less than a page. */
 		churn(300);
 		tracer.data.drain([&](const RecordView &view) {
 			if (view.header.type != PERF_RECORD_AUX)
@@ -403,7 +403,7 @@ void wait_until_free(const std::string &ours)
 			throw std::runtime_error("the trace units are not given back");
 }
 
-/* What is done a few times each has a part behind the point; less than that is noise. */
+/* Costs that are small, because averaged over several rounds, keep one decimal; less than that is noise. */
 double rounded(double cost)
 {
 	return cost < 100 ? std::round(cost * 10) / 10 + 0.0 : std::round(cost);
@@ -473,7 +473,7 @@ int main(int argc, char **argv)
 	int n = 0;
 	for (const Row &row : table) {
 		measured = row.what;
-		/* The kernel's BTS driver takes no samples, and has no TraceEn. */
+		/* The in-tree BTS driver takes no samples, and BTS has no TraceEn. */
 		if (bts && !row.in_both)
 			continue;
 		if (!words.empty() &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rmmod: refused while anything of a PMU lives, possible right after.  Takes the modules away and brings them back, so it is a
- * program of its own, to be run last.
+ * rmmod: refused while anything of a PMU exists, possible right after. This test unloads the modules and loads them again, so
+ * it is a program of its own, to be run last.
  */
 #include <cerrno>
 #include <cstdio>
@@ -28,13 +28,13 @@ bool loaded(const char *module)
 	return ::access(std::format("/sys/module/{}", module).c_str(), F_OK) == 0;
 }
 
-/* delete_module(2): 0 or errno. */
+/* Calls delete_module(2); returns 0 or errno. */
 int unload(const char *module)
 {
 	return ::syscall(SYS_delete_module, module, O_NONBLOCK) ? errno : 0;
 }
 
-/* The synthetic PMU, and what it stands on: it is brought by the one and keeps the other. */
+/* The module of the synthetic PMU: loading auxpmu loads it through a softdep, and it keeps auxpmu in use. */
 constexpr const char *synth_module = "auxpmu_synth";
 
 void unload_all()
@@ -50,7 +50,7 @@ void load(const std::string &module)
 		throw std::runtime_error(std::format("modprobe {} failed", module));
 }
 
-/* The framework, and nothing that uses it. */
+/* Skips the test unless the framework is a module; unloads other users of it. */
 void need_module()
 {
 	need_synthetic();
@@ -70,7 +70,7 @@ struct Parts {
 	AuxRing aux;
 };
 
-/* A type number of its own each time it is loaded: sysfs is read anew. */
+/* The PMU gets a new type number each time it is loaded, so sysfs is read anew. */
 Parts make(AuxMode mode, const char *pmu = AUXPMU_SYNTH_NAME)
 {
 	Parts parts;
@@ -96,7 +96,7 @@ TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping liv
 		bool running;
 		Last last;
 	};
-	/* Each two of them together; a module takes long to come and go. */
+	/* These combinations cover every pair of values; loading and unloading a module takes long. */
 	constexpr Way ways[] = {
 		{AuxMode::full_trace, true, descriptor},
 		{AuxMode::full_trace, false, data_ring},
@@ -122,7 +122,7 @@ TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping liv
 		}
 		if (last != aux_area) {
 			parts.aux.unmap();
-			/* The ring alone, without descriptor and AUX area, is the core's. */
+			/* The data ring alone, without descriptor and AUX area, belongs to the core. */
 			if (last == descriptor)
 				CHECK(unload(synth_module) == EAGAIN);
 		}
@@ -138,7 +138,7 @@ TEST_CASE("rmmod is refused while a descriptor, a mapping, or only a mapping liv
 TEST_CASE("rmmod is refused while another PMU's event still maps one of our buffers", "[synth][unload]")
 {
 	need_module();
-	/* The buffer holds both the module of the PMU and the framework. */
+	/* The buffer holds references on both the PMU's module and the framework. */
 	struct Way {
 		const char *module, *pmu;
 	};
@@ -148,7 +148,7 @@ TEST_CASE("rmmod is refused while another PMU's event still maps one of our buff
 		if (std::system(std::format("modprobe -qn {}", module).c_str()))
 			SKIP(module << " is not installed: drivers/example");
 		load(module);
-		/* A software event, redirected into our ring, maps it too; then everything of ours is closed. */
+		/* A software event that is redirected into our ring maps it, too; then everything of ours is closed. */
 		auto attr = dummy_attr();
 		attr.disabled = 1;
 		auto software = Event::open(attr, Target::on_cpu(0)).value();
@@ -169,7 +169,7 @@ TEST_CASE("rmmod is refused while another PMU's event still maps one of our buff
 		software.close();
 		wait_until("rmmod to work", [module] { return unload(module) == 0; });
 	}
-	/* A backend that is loaded has modprobe bring auxpmu_synth, too: it stands behind the framework. */
+	/* Loading a backend loads the framework, whose softdep makes modprobe load auxpmu_synth, too. */
 	unload_all();
 	load("auxpmu");
 }
@@ -184,7 +184,7 @@ TEST_CASE("With synth=0 the framework comes alone, and nothing of the synthetic 
 	CHECK_FALSE(Pmu::find(AUXPMU_SYNTH_NAME));
 	CHECK(::access(AUXPMU_CONFIGFS, F_OK) != 0);
 	CHECK(::access(AUXPMU_DEBUGFS "/" AUXPMU_SYNTH_NAME, F_OK) != 0);
-	/* Asked for by name, it says why it does not come. */
+	/* Loaded by name, the module logs why it refuses. */
 	KernelLog log;
 	CHECK(std::system("modprobe -q auxpmu_synth") != 0);
 	CHECK(log.says("not loaded: auxpmu.synth=0"));
@@ -195,7 +195,7 @@ TEST_CASE("With synth=0 the framework comes alone, and nothing of the synthetic 
 		CHECK(Pmu::find(AUXPMU_SYNTH_NAME));
 	}
 	unload_all();
-	/* The same by a line in modprobe.d, and for a backend that brings the framework. */
+	/* Likewise with a line in modprobe.d, and for a backend that loads the framework. */
 	constexpr const char *line = "/etc/modprobe.d/auxpmu-test.conf";
 	std::ofstream(line) << "options auxpmu synth=0\n";
 	const bool backend = !std::system("modprobe -qn auxpmu_example");

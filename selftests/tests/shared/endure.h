@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rounds of a test of endurance, which may be interrupted and gone on with. */
+/* Rounds of an endurance test, which may be interrupted and continued. */
 #ifndef AUXPMU_TESTS_ENDURE_H
 #define AUXPMU_TESTS_ENDURE_H
 
@@ -10,7 +10,7 @@
 namespace auxpmu::test
 {
 
-/* Calls round(n) for all rounds that are still to come, and notes in --progress how far they came. */
+/* Calls round(n) for all remaining rounds, and notes the progress in the folder --progress. */
 void endure(const std::string &name, std::uint64_t rounds, const std::function<void(std::uint64_t)> &round);
 
 } // namespace auxpmu::test

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Faults on request, see docs/testing.md. */
+/* Fault injection, see docs/testing.md. */
 #ifndef AUXPMU_TESTS_FAULT_H
 #define AUXPMU_TESTS_FAULT_H
 
@@ -12,7 +12,7 @@
 namespace auxpmu::test
 {
 
-/* A fault of the PMU under test, that stays asked for as long as this lives. */
+/* A fault of the PMU under test, which stays requested during the lifetime of this object. */
 class Fault
 {
 public:
@@ -23,10 +23,10 @@ public:
 			SKIP("no faults are asked for, see NO_FAULTS");
 		set(times);
 	}
-	/* Fails when the PMU is gone. */
+	/* The write fails if the PMU is gone. */
 	~Fault() { static_cast<void>(write_small_file(path, "0")); }
 
-	/* Coverage wants to know what is reached without. */
+	/* Coverage runs set NO_FAULTS to find out what is reached without faults. */
 	static bool allowed() { return !std::getenv("NO_FAULTS"); }
 	void set(unsigned times) { write_small_file(path, std::to_string(times)).value(); }
 	unsigned left() const { return static_cast<unsigned>(std::stoul(read_small_file(path).value_or("999"))); }

@@ -41,7 +41,7 @@ Options &options()
 namespace
 {
 
-/* Looked up when first needed, and again when another PMU is to be tested. */
+/* Looked up on first use, and again when another PMU is selected. */
 struct Found {
 	std::optional<Pmu> pmu;
 	std::optional<Emitter> emitter;
@@ -228,8 +228,8 @@ void Tracer::emit_all(std::uint64_t bytes, int cpu)
 }
 
 /*
- * As units that promise trace of 50 ms may take them: not by the clock alone. On a loaded host a guest's clock goes on while
- * its timers, which a unit's own clock may be, do not.
+ * Work for units that promise to trace something within 50 ms. It is not timed by the clock alone: on a loaded host a guest's
+ * clock advances while its timers, which may be a unit's own clock, do not.
  */
 bool keep_busy()
 {
@@ -247,7 +247,7 @@ bool keep_busy()
 			busy = busy + 1;
 		if (::read(timer.get(), &expired, sizeof(expired)) == sizeof(expired)) {
 			n++;
-			/* Whoever's turn it is, ksoftirqd's. */
+			/* Lets other tasks run, ksoftirqd among them. */
 			::sched_yield();
 		}
 	}
@@ -315,7 +315,7 @@ std::uint64_t Tracer::pump(std::uint64_t bytes, std::uint64_t piece, int cpu)
 		bytes -= std::min(bytes, outcome.bytes);
 		std::uint64_t taken = drain();
 		if (outcome.error || outcome.bytes == 0) {
-			/* Once is right: the piece before may have filled the buffer to its end. */
+			/* Once is acceptable: the piece before may have filled the buffer to its end. */
 			stuck = outcome.bytes ? 0 : stuck + 1;
 			if (stuck > 2)
 				throw std::runtime_error(
@@ -368,7 +368,7 @@ void Tracer::remap()
 
 void Tracer::check_full()
 {
-	/* All but the last trace records would be missing a record in the data ring, were it too small. */
+	/* If the data ring were too small, all but the last trace records would lack their record in it. */
 	CHECK(tally.lost == 0);
 	CHECK_FALSE(data.corrupt());
 	CHECK(tally.aux_bytes == aux.head() - first_head);
@@ -377,7 +377,7 @@ void Tracer::check_full()
 	CHECK(tally.empty == 0);
 	if (!synthetic())
 		return;
-	/* What is missing is missing where the records say so. */
+	/* Trace is missing only where the records say so. */
 	const bool whole = verifier.complete() && verifier.accounted();
 	INFO(verifier.error());
 	CHECK(whole);
@@ -501,7 +501,7 @@ KernelLog::KernelLog() : file(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOE
 		::lseek(file.get(), 0, SEEK_END);
 }
 
-/* As /dev/kmsg has them: priority, number, microseconds, flags; text. */
+/* In the format of /dev/kmsg: priority, number, microseconds, flags; text. */
 std::vector<std::string> KernelLog::records()
 {
 	std::vector<std::string> found;
@@ -511,7 +511,7 @@ std::vector<std::string> KernelLog::records()
 		ssize_t n = ::read(file.get(), line, sizeof(line));
 
 		if (n < 0 && errno == EPIPE)
-			continue; /* the log overtook us: go on with the oldest there is */
+			continue; /* the log has overwritten our position: continue with the oldest record */
 		if (n <= 0)
 			break;
 		std::string text(line, static_cast<std::size_t>(n));

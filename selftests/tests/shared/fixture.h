@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the contract tests share: the options of the run, a Tracer that records, verifies and keeps the books of one event,
- * and ways to wait for something to become so.
+ * Code shared by the contract tests: the options of the run, a Tracer that records, verifies and keeps the accounts of one
+ * event, and functions that wait for a condition.
  */
 #ifndef AUXPMU_TESTS_FIXTURE_H
 #define AUXPMU_TESTS_FIXTURE_H
@@ -37,24 +37,24 @@ constexpr std::size_t MiB = 1024 * KiB;
 
 struct Options {
 	std::string pmu = AUXPMU_SYNTH_NAME;
-	std::uint64_t bytes = 256 * MiB; /* for each output, in the tests of volume */
-	/* In the tests of endurance: */
+	std::uint64_t bytes = 256 * MiB; /* for each output, in the volume tests */
+	/* For the endurance tests: */
 	std::uint64_t rounds = 4;
 	std::uint64_t samples = 400;
 	std::uint64_t seed = 1;
-	std::string progress; /* a folder, or nothing */
-	bool no_skip = false; /* what is skipped has failed */
+	std::string progress; /* a folder, or empty */
+	bool no_skip = false; /* a skipped test counts as failed */
 };
 Options &options();
 
-/* The PMU under test; looked up once. */
+/* The PMU under test, looked up once. */
 const Pmu &pmu();
-/* From now on that one is under test. */
+/* Makes this PMU the one under test from now on. */
 void select_pmu(const std::string &name);
 /* Is it a synthetic PMU, whose trace can be verified and made on demand? */
 bool synthetic();
 
-/* How an event is to be opened and mapped. */
+/* How to open and map an event. */
 struct Setup {
 	Target target = Target::on_cpu(0);
 	AuxMode mode = AuxMode::full_trace;
@@ -65,8 +65,8 @@ struct Setup {
 	bool inherit = false;
 	bool enable_on_exec = false;
 	bool exclude_kernel = false;
-	bool mappings = false; /* are they recorded? */
-	/* Of the synthetic PMU only: */
+	bool mappings = false; /* are mappings recorded? */
+	/* For the synthetic PMU only: */
 	unsigned output = AUXPMU_SYNTH_SCATTER;
 	std::uint32_t record = 64; /* bytes */
 	unsigned pattern = AUXPMU_SYNTH_COUNTER;
@@ -80,11 +80,11 @@ std::string describe(const Setup &setup);
 perf_event_attr make_attr(const Setup &setup);
 TraceExpectation make_expectation(const Setup &setup);
 
-/* What the data ring said. */
+/* Sums of the records of the data ring. */
 struct Tally {
 	std::uint64_t aux_records = 0;
 	std::uint64_t aux_bytes = 0;
-	std::uint64_t empty = 0; /* AUX records of size 0 without a flag that says why */
+	std::uint64_t empty = 0; /* AUX records of size 0 without a flag that explains it */
 	std::uint64_t truncated = 0;
 	std::uint64_t partial = 0;
 	std::uint64_t overwrite = 0;
@@ -95,8 +95,8 @@ struct Tally {
 };
 
 /*
- * One event of the PMU under test with its rings and its books.  Everything that goes wrong in making it throws, which fails
- * the test with the kit's explanation.
+ * One event of the PMU under test with its rings and its accounts. Any failure to create it throws, which fails the test with
+ * the kit's explanation.
  */
 class Tracer
 {
@@ -108,7 +108,7 @@ public:
 
 	/* Makes the unit of the event's CPU (or of cpu) write bytes, and returns the result; synthetic PMU only. */
 	Emitter::Outcome emit(std::uint64_t bytes, int cpu = -1);
-	/* emit() that must succeed whole. */
+	/* An emit() that must write all bytes. */
 	void emit_all(std::uint64_t bytes, int cpu = -1);
 	/*
 	 * Produces trace on any PMU: asks a synthetic one for bytes, and keeps the CPU busy for any other while it is enabled.
@@ -116,28 +116,31 @@ public:
 	void produce(std::uint64_t bytes);
 
 	/*
-	 * Takes what both rings hold: records into the tally, trace into the verifier, room given back; samples, which need the
-	 * attr of the event that took them to be read, to "sample".
+	 * Takes the contents of both rings: records go to the tally, trace to the verifier, and room is given back; samples go
+	 * to "sample", because reading them requires the attr of the event that took them.
 	 */
 	std::uint64_t drain(const std::function<void(const RecordView &)> &sample = {});
-	/* Has bytes written and drained, piece by piece, with ENABLE whenever the buffer was full. Returns how often it was. */
+	/*
+	 * Has bytes written and drained piece by piece, with ENABLE whenever the buffer was full. Returns how often it was
+	 * full.
+	 */
 	std::uint64_t pump(std::uint64_t bytes, std::uint64_t piece, int cpu = -1);
 
-	/* What the trace has to be from here on, if it is not what the setup says; nothing may have been fed yet. */
+	/* Sets the expected trace from here on, if it differs from the setup; nothing may have been fed yet. */
 	void expect(const TraceExpectation &expectation);
-	/* Losses may be told of in the trace: always, or where the unit has RAM of its own for which there may be no room. */
+	/* Allows gaps in the trace: always, or only for units with RAM of their own, whose contents may find no room. */
 	void allow_gaps();
 	void allow_gaps_of_copies();
 
-	/* Is it switched off?  Waits until that can be told. */
+	/* Is the event switched off? Waits until this can be determined. */
 	bool off();
 
 	/*
-	 * Disables, takes the rest, and compares the three oracles: the records in the trace, the records of the data ring, and
-	 * the statistics since this Tracer was made.
+	 * Disables the event, takes the rest, and compares the three oracles: the records in the trace, the records of the data
+	 * ring, and the statistics since this Tracer was created.
 	 */
 	void finish();
-	/* The same without the statistics, for when somebody else traced, too. */
+	/* Likewise without the statistics, for tests in which others traced, too. */
 	void finish_without_statistics();
 	/* Unmaps the AUX area and maps it anew. */
 	void remap();
@@ -148,7 +151,7 @@ public:
 	AuxRing aux;
 	TraceVerifier verifier;
 	Tally tally;
-	std::uint64_t first_head = 0; /* of the AUX area when it was mapped */
+	std::uint64_t first_head = 0; /* aux_head when the area was mapped */
 	std::optional<Statistics> before;
 
 private:
@@ -164,14 +167,14 @@ Emitter &emitter();
 Statistics statistics();
 std::vector<BufferLine> buffers();
 
-/* A CPU's work that any PMU traces something of, for 50 ms; returns true. */
+/* Keeps a CPU busy for 50 ms with work of which any PMU traces something; returns true. */
 bool keep_busy();
-/* Binds the calling thread to one CPU; skips the test when it does not exist. */
+/* Binds the calling thread to one CPU; skips the test if there is no such CPU. */
 void pin(int cpu);
-/* CPUs online. */
+/* The number of online CPUs. */
 int cpus();
 
-/* Waits until the condition holds; after 20 s the test fails and says what it waited for. */
+/* Waits until the condition holds; after 20 s the test fails and reports what it waited for. */
 void wait_until(const char *what, const std::function<bool()> &condition);
 
 /* Skips the test unless the synthetic PMU is under test and debugfs can be read. */
@@ -179,11 +182,11 @@ void need_synthetic();
 /* Skips the test when the PMU under test cannot do this. */
 Tracer open_or_skip(const Setup &setup);
 
-/* Runs body in a child process; true if it returned true. Body prints reasons as lines that begin with "# ". */
+/* Runs body in a child process, which succeeded if body returned true. Body prints reasons as lines that begin with "# ". */
 pid_t spawn(const std::function<bool()> &body);
 bool succeeded(pid_t child);
 
-/* Numbers that a test and its children share; 0 at first. */
+/* Numbers shared by a test and its children; 0 at first. */
 class SharedNumbers
 {
 public:
@@ -197,7 +200,7 @@ private:
 	std::size_t bytes;
 };
 
-/* A pipe on which one side tells the other to go on. */
+/* A pipe through which one side tells the other to continue. */
 class Gate
 {
 public:
@@ -216,7 +219,7 @@ public:
 		char byte;
 
 		/*
-		 * The child has a copy of the writing end; if it stays open, the child waits for ever when the parent is gone.
+		 * The child has a copy of the writing end; if it stays open, the child waits forever once the parent is gone.
 		 */
 		out = UniqueFd();
 		return ::read(in.get(), &byte, 1) == 1;
@@ -226,18 +229,18 @@ private:
 	UniqueFd in, out;
 };
 
-/* What the kernel logs from now on. */
+/* The messages that the kernel logs from now on. */
 class KernelLog
 {
 public:
 	KernelLog();
-	/* Lines since it was made or last asked. */
+	/* Lines since this object was created or last asked. */
 	std::vector<std::string> lines();
-	/* Is there a line with that text? */
+	/* Is there a line with this text? */
 	bool says(std::string_view text);
 	/*
-	 * What the kernel says it may have to be silent about, because it just said it so often (printk_ratelimited(): ten times
-	 * in five seconds). Until it is heard again; at once, if it was never said.
+	 * Waits until the kernel logs a message again that its rate limit may suppress because it came too often
+	 * (printk_ratelimited(): ten times in five seconds). Returns at once if the message never came.
 	 */
 	static void until_heard(std::string_view text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What tests of the backends for Intel's trace units share. */
+/* Code shared by the tests of the backends for Intel's trace units. */
 #ifndef AUXPMU_TESTS_HARDWARE_H
 #define AUXPMU_TESTS_HARDWARE_H
 
@@ -10,7 +10,7 @@
 namespace auxpmu::test
 {
 
-/* The in-tree PMU of the units of the PMU under test; empty if there is none. */
+/* The in-tree PMU for the units of the PMU under test; empty if there is none. */
 inline std::string intree()
 {
 	const std::string &ours = options().pmu;
@@ -42,25 +42,27 @@ inline std::string attribute(const std::string &name, const std::string &of = op
 	return read_small_file("/sys/bus/event_source/devices/" + of + "/" + name).value_or("");
 }
 
-/* Where tables hold one region only, each of them interrupts, and an overwriting buffer has to be one block. */
+/*
+ * Where ToPA tables hold only one output region, each region interrupts, and an overwrite-mode buffer must be a single block.
+ */
 inline bool each_region_interrupts()
 {
 	return attribute("caps/topa_multiple_entries").starts_with("0");
 }
 
-/* Address filters that an event may have. */
+/* The number of address filters that an event may have. */
 inline unsigned long nr_filters()
 {
 	return std::stoul("0" + attribute("nr_addr_filters"));
 }
 
-/* The units are released a moment after the last event is gone. */
+/* Waits for the release of the units, which happens a moment after the last event is gone. */
 inline void wait_until_free(const std::string &pmu = options().pmu)
 {
 	wait_until("the trace units to be given back", [&] { return !attribute("claim", pmu).starts_with("held"); });
 }
 
-/* Code that makes trace: a few bytes of PT, two records and more of BTS, for each of these calls. */
+/* Produces trace: a few bytes of PT, or two and more records of BTS, for each of these calls. */
 void churn(unsigned calls);
 
 inline Setup on_cpu(int cpu, std::size_t aux_bytes)
@@ -73,7 +75,7 @@ inline Setup on_cpu(int cpu, std::size_t aux_bytes)
 	return setup;
 }
 
-/* Traces until there is so much, or the event is off. */
+/* Traces until there are this many bytes, or the event is off. */
 inline void fill(Tracer &tracer, std::uint64_t bytes)
 {
 	const std::uint64_t end = tracer.aux.head() + bytes;
@@ -84,22 +86,22 @@ inline void fill(Tracer &tracer, std::uint64_t bytes)
 	});
 }
 
-/* A line of /proc/interrupts, of CPU 0. */
+/* The count of CPU 0 in a line of /proc/interrupts. */
 std::uint64_t interrupts(const std::string &name);
 
-/* A counter of CPU 0 that interrupts, and nobody wants to know. */
+/* A sampling counter of CPU 0, whose samples nobody reads. */
 Event sampler(std::uint64_t period, bool kernel);
 
-/* Works until more than twenty NMIs have come. */
+/* Keeps the CPU busy until more than twenty NMIs have come. */
 void take_nmis();
 
-/* Where the kernel has it; skips the test when it does not say. */
+/* The address of a kernel symbol; skips the test if the kernel does not show it. */
 std::uint64_t symbol(const std::string &wanted);
 
 /* An event of the in-tree driver, which the test must not disturb. */
 Result<Event> open_in_tree(Target target);
 
-/* Traces this thread with the kernel's own driver; bytes. */
+/* Traces this thread with the in-tree driver; returns the number of bytes. */
 std::uint64_t trace_in_tree(int cpu);
 
 } // namespace auxpmu::test

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Settings of the machine that a test changes while it runs. */
+/* System settings that a test changes while it runs. */
 #ifndef AUXPMU_TESTS_KNOB_H
 #define AUXPMU_TESTS_KNOB_H
 
@@ -26,7 +26,7 @@ public:
 	{
 		if (auto now = read_small_file(path))
 			before = *now;
-		/* Of a choice, what is chosen. */
+		/* If the file lists choices, take the selected one. */
 		if (auto open = before.find_first_of("[("), close = before.find_first_of("])");
 			close != std::string::npos)
 			before = before.substr(open + 1, close - open - 1);
@@ -63,26 +63,26 @@ private:
 	static constexpr const char *file = "/sys/devices/system/cpu/cpu1/online";
 };
 
-/* What a user may: as sysctl kernel.perf_event_paranoid says. */
+/* Sets what users may do, by sysctl kernel.perf_event_paranoid. */
 struct Paranoid : Knob {
 	explicit Paranoid(int value) : Knob("/proc/sys/kernel/perf_event_paranoid", std::to_string(value)) {}
 };
 
-/* Everybody may open events of synthetic and modelled PMUs. */
+/* Allows everyone to open events of synthetic and modelled PMUs. */
 struct Unprivileged : Knob {
 	Unprivileged() : Knob("/sys/module/auxpmu_synth/parameters/unprivileged", "1") {}
 };
 
 /*
- * All samples come. perf times them and lowers the rate of all that there may be where they take long, as on a busy host, and what it has
- * lowered stays so; the rate can be set only while it looks.
+ * Prevents throttling, so that all samples arrive. perf measures the time they take and lowers the maximum sample rate if they
+ * take long, as on a busy host; the lowered rate stays, and the rate can be set only while perf measures.
  */
 struct NoThrottling {
 	Knob rate{"/proc/sys/kernel/perf_event_max_sample_rate", "100000"};
 	Knob share{"/proc/sys/kernel/perf_cpu_time_max_percent", "0"};
 };
 
-/* Skips the test where units cannot be modelled; mounts configfs if nobody has. */
+/* Skips the test where units cannot be modelled; mounts configfs if it is not mounted. */
 inline void need_configfs()
 {
 	need_synthetic();
@@ -92,7 +92,7 @@ inline void need_configfs()
 		SKIP("no configfs: this kernel has none, or it cannot be mounted by this user");
 }
 
-/* Makes this process user nobody's: no capabilities, no groups. */
+/* Makes this process run as user nobody: no capabilities, no groups. */
 inline bool become_nobody()
 {
 	constexpr uid_t nobody = 65534;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel allocates on a test's account. */
+/* Memory that the kernel charges to a test. */
 #ifndef AUXPMU_TESTS_MEMORY_GROUP_H
 #define AUXPMU_TESTS_MEMORY_GROUP_H
 
@@ -16,7 +16,10 @@
 namespace auxpmu::test
 {
 
-/* A control group that this process is in as long as this lives. Skips the test where memory is not accounted. Takes root. */
+/*
+ * A control group that holds this process during the lifetime of the object. Skips the test where memory is not accounted.
+ * Requires root.
+ */
 class MemoryGroup
 {
 public:
@@ -43,7 +46,7 @@ public:
 	}
 	MemoryGroup(const MemoryGroup &) = delete;
 
-	/* Bytes. */
+	/* The charged memory in bytes. */
 	std::uint64_t charged() const { return std::stoull(read_small_file(path + "/memory.current").value()); }
 
 private:

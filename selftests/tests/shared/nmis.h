@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * NMIs that a test sends, and events that happen in them.
+ * NMIs that a test sends, and events that overflow in them.
  */
 #ifndef AUXPMU_TESTS_NMIS_H
 #define AUXPMU_TESTS_NMIS_H
@@ -18,13 +18,13 @@
 namespace auxpmu::test
 {
 
-/* In the report of the tests, which counts the cases by it (selftests/vm/report.awk). */
+/* Prints what is sent to the test report, which counts the cases by it (selftests/vm/report.awk). */
 inline void say_what_is_sent(const NmiSender &nmi)
 {
 	std::printf("# sent: %s\n", nmi.kind().c_str());
 }
 
-/* Skips the test where none can be sent. */
+/* An NmiSender; skips the test where NMIs cannot be sent. */
 class Nmis : public NmiSender
 {
 public:
@@ -44,8 +44,8 @@ private:
 };
 
 /*
- * A member of a group that overflows in each of them, with the filter only_sent: x86 has a tracepoint behind each handler of an
- * NMI, and ours is the one that handles it; on arm64 they are interrupts of the performance counters.
+ * A group member that overflows in each of these NMIs, with the filter only_sent: x86 has a tracepoint behind each NMI handler,
+ * and ours is the one that handles it; on arm64 the NMIs are interrupts of the performance counters.
  */
 #if defined(__x86_64__)
 inline perf_event_attr at_nmi()

@@ -31,13 +31,13 @@ constexpr int exit_fail = 1;
 constexpr int exit_skip = 4;
 constexpr int catch_nothing_ran = 2;
 
-/* Words that must not appear in the kernel log, whatever a test does; SLUB says "BUG " and the name of its cache. */
+/* Words that must not appear in the kernel log during any test; SLUB prints "BUG " and the name of its cache. */
 constexpr const char *splats[] = {"WARNING:", "BUG:", "BUG ", "Oops", "KASAN", "KFENCE", "UBSAN", "general protection",
 	"Call Trace", "INFO: task", "INFO: rcu", "rcu_sched self-detected", "possible circular locking",
 	"inconsistent lock state", "sleeping function called", "unreferenced object", "list_del corruption",
 	"list_add corruption", "refcount_t:", "scheduling while atomic", "Bad page"};
 
-/* Failures that Catch2 does not know of: complaints of the kernel, and tests that must not be skipped. */
+/* Failures that Catch2 does not know of: splats in the kernel log, and tests that must not be skipped. */
 bool failed_besides = false;
 
 class KtapReporter : public Catch::StreamingReporterBase
@@ -86,7 +86,7 @@ public:
 				note("  " + message.message);
 	}
 
-	/* A test that has the core of perf warn says so with a tag; of nothing else, and of that nowhere else. */
+	/* A test that makes the perf core warn has a tag for this, which permits only this warning and only in this test. */
 	static bool is_cores_own(const Catch::TestCaseInfo &test, const std::string &line)
 	{
 		return std::ranges::find(test.tags, Catch::Tag("core-warns")) != test.tags.end() &&
@@ -147,7 +147,7 @@ private:
 			[](const Catch::TestCaseHandle &test) { return !test.getTestCaseInfo().isHidden(); }));
 	}
 
-	/* Diagnostics: every line of them begins with "# ". */
+	/* Prints diagnostics: every line begins with "# ". */
 	void note(const std::string &text)
 	{
 		std::size_t from = 0;
@@ -160,7 +160,7 @@ private:
 		} while (from < text.size());
 	}
 
-	/* A '#' would begin a directive, a newline another line. */
+	/* Replaces '#', which would begin a directive, and newlines, which would begin another line. */
 	static std::string plain(std::string text)
 	{
 		std::replace(text.begin(), text.end(), '#', ' ');

@@ -21,7 +21,7 @@ T read_at(std::span<const std::byte> bytes, std::size_t at)
 	return value;
 }
 
-/* The end of the record before this one, without its beginning: the words of its payload, as far as they are there. */
+/* Checks the end of the record before this one, whose beginning is cut off: the words of its payload, as far as present. */
 std::string wrong_with_cut(std::span<const std::byte> cut, const auxpmu_record &next, const Setup &setup)
 {
 	if (setup.pattern != AUXPMU_SYNTH_COUNTER || next.kind == AUXPMU_RECORD_START)
@@ -42,7 +42,7 @@ std::string wrong_with_cut(std::span<const std::byte> cut, const auxpmu_record &
 
 std::uint64_t number_of(std::span<const std::byte> raw)
 {
-	/* struct syscall_trace_enter: 8 bytes common to all, the number of the call, its arguments. */
+	/* struct syscall_trace_enter: 8 bytes common to all events, the number of the system call, its arguments. */
 	if (read_at<std::uint32_t>(raw, 8) != SYS_getpgid)
 		return 0;
 	return read_at<std::uint64_t>(raw, 16);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events that happen exactly when a test says so: tracepoints on system calls that nobody else makes, and others.
+ * Events that occur exactly when a test triggers them: tracepoints on system calls that nothing else makes, and others.
  */
 #ifndef AUXPMU_TESTS_TRACEPOINT_H
 #define AUXPMU_TESTS_TRACEPOINT_H
@@ -21,9 +21,9 @@ namespace auxpmu::test
 {
 
 /*
- * A member for an AUX event's group that overflows at each passing of that tracepoint ("nmi/nmi_handler").  Enabled: the
- * leader's ENABLE takes it along, while a member enabled alone has to wait for a context switch.  Skips the test when there is
- * none.
+ * A member for the group of an AUX event that overflows at each hit of this tracepoint ("nmi/nmi_handler"). It is opened
+ * enabled: the leader's ENABLE schedules it as well, while a member enabled alone has to wait for a context switch. Skips the
+ * test if there is no such tracepoint.
  */
 inline perf_event_attr at_tracepoint(const std::string &name)
 {
@@ -41,13 +41,16 @@ inline perf_event_attr at_tracepoint(const std::string &name)
 	return attr;
 }
 
-/* The same at each entry of that system call ("getppid"). */
+/* Likewise at each entry of this system call ("getppid"). */
 inline perf_event_attr at_syscall(const std::string &name)
 {
 	return at_tracepoint("syscalls/sys_enter_" + name);
 }
 
-/* Counted, not sampled: samples are throttled, and from 7.x on that stops the event, which counts no more then. */
+/*
+ * An event that counts instead of sampling: samples are throttled, and from 7.x on throttling stops the event, which then no
+ * longer counts.
+ */
 inline perf_event_attr counting(perf_event_attr attr)
 {
 	attr.sample_period = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each failure branch, taken on request: with the fault it fails as it should, without it works. */
+/* Each failure branch, taken on request: with the fault the operation fails as it should, without the fault it works. */
 #include <cerrno>
 #include <cstdlib>
 #include <format>
@@ -19,7 +19,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* So often that it is not over before the test says so. */
+/* Often enough that the fault lasts until the test ends it. */
 constexpr unsigned always = 1u << 30;
 
 Setup of_output(unsigned output)
@@ -35,7 +35,7 @@ std::uint64_t counted(Tracer &tracer, const char *counter)
 	return statistics().since(*tracer.before)[counter];
 }
 
-/* The same event traces on, to the last record, and more than its AUX area holds. */
+/* The same event continues to trace, to the last record, and more than its AUX area holds. */
 void goes_on(Tracer &tracer)
 {
 	const std::uint64_t head = tracer.aux.head();
@@ -47,7 +47,7 @@ void goes_on(Tracer &tracer)
 	CHECK(tracer.aux.head() - head >= 2 * tracer.setup.aux_bytes);
 }
 
-/* The PMU works as if nothing had been. */
+/* The PMU works as if nothing had happened. */
 void works(const Setup &setup)
 {
 	Tracer tracer(setup);
@@ -178,7 +178,7 @@ TEST_CASE(
 		tracer.enable();
 		tracer.emit_all(1024);
 
-		/* In the middle of a trace. */
+		/* The fault comes in the middle of a trace. */
 		{
 			Fault fault("arm", 1);
 			auto outcome = tracer.emit(256 * KiB);
@@ -227,11 +227,14 @@ TEST_CASE(
 		{
 			Fault fault("overrun", 1);
 
-			/* Piece by piece as large as the buffer: what stops at region ends is at its limit only when that is full. */
+			/*
+			 * Each piece is as large as the buffer: a unit that stops at region ends is at its limit only when the
+			 * buffer is full.
+			 */
 			tracer.pump(4 * tracer.setup.aux_bytes, tracer.setup.aux_bytes);
 			CHECK(fault.left() == 0);
 		}
-		/* The trace has all its records: what the unit is said to have written besides never was one. */
+		/* The trace has all its records: the additional bytes that the unit is said to have written never existed. */
 		tracer.finish_without_statistics();
 		CHECK(tracer.tally.partial == 1);
 		CHECK(counted(tracer, "overruns") == 1);
@@ -293,7 +296,7 @@ TEST_CASE("Fault lost_irq: a unit whose interrupt never comes stops at its limit
 			tracer.enable();
 			tracer.emit_all(256 * KiB);
 		}
-		/* Nobody was told, and nothing is handed over: that is what an interrupt is for. */
+		/* Without the interrupt there is no wakeup, and nothing is handed over. */
 		CHECK(tracer.aux.head() == 0);
 		tracer.disable();
 		tracer.drain();
@@ -343,7 +346,7 @@ TEST_CASE("Faults truncated, partial, collision: each flag reaches the consumer 
 		}
 		CHECK(records == 4);
 		CHECK(fault.left() == 0);
-		/* A START each time. */
+		/* Each session begins with a START. */
 		CHECK(tracer.aux.head() == 4 * (64 + 1024));
 		tracer.verifier.feed(tracer.aux.readable());
 		CHECK(tracer.verifier.ok());

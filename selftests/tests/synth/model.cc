@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Units modelled at run time: what they can be told, that they trace as told, and that they can be taken away at any time. */
+/*
+ * Units modelled at run time: which attributes they accept, that they trace accordingly, and that they can be removed at any
+ * time.
+ */
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
@@ -31,7 +34,7 @@ std::string describe(const Attributes &attributes)
 	return text;
 }
 
-/* A live unit that is the PMU under test for as long as this lives. */
+/* A live unit that is the PMU under test during the lifetime of this object. */
 class UnitUnderTest
 {
 public:
@@ -52,7 +55,7 @@ public:
 	ModelledUnit unit;
 };
 
-/* Ends the trace with a record that is not lost: its number tells how much was lost before it. */
+/* Ends the trace with a record that is not lost: its sequence number shows how much was lost before it. */
 void end_with_a_record(Tracer &tracer)
 {
 	tracer.drain();
@@ -66,7 +69,7 @@ void end_with_a_record(Tracer &tracer)
 	tracer.finish();
 }
 
-/* Has a buffer filled and read many times over, with all the books compared. */
+/* Has a buffer filled and read many times over, with all the accounts compared. */
 void trace_much(Setup setup, bool loses)
 {
 	INFO(describe(setup));
@@ -128,7 +131,7 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 		CHECK(log.says(one.reason));
 	}
 
-	/* What is wrong only together shows when it is to live. */
+	/* Values that are wrong only in combination are refused when the unit is to go live. */
 	static const struct {
 		Attributes attributes;
 		const char *reason;
@@ -268,7 +271,7 @@ TEST_CASE("What a unit writes while its interrupt is late is lost behind its spa
 	tracer.pump(256 * KiB, 64 * KiB);
 	end_with_a_record(tracer);
 	auto delta = statistics().since(*tracer.before);
-	/* A full window loses what the delay goes beyond the spare bytes. */
+	/* A full window loses the trace by which the delay exceeds the spare bytes. */
 	CHECK(delta["lost_unit"] > 0);
 	CHECK(delta["lost_unit"] % (1024 - 256) == 0);
 	CHECK(delta["partials"] > 0);
@@ -300,7 +303,7 @@ TEST_CASE(
 	KernelLog log;
 	Setup setup;
 
-	/* Single pages, as the event asks for, are never enough. */
+	/* Single pages, which the event requests, are never enough. */
 	setup.pages = AUXPMU_SYNTH_PAGES_ANY;
 	auto event = Event::open(make_attr(setup), setup.target).value();
 	auto data = DataRing::map(event, setup.data_bytes).value();
@@ -362,7 +365,7 @@ TEST_CASE("A unit with events or mappings cannot be taken away, and can right af
 		auto data = DataRing::map(event, setup.data_bytes).value();
 		auto aux = AuxRing::map(data, event, setup.aux_bytes, setup.mode).value();
 
-		/* It is listed where it belongs only. */
+		/* The buffer is listed only with the PMU that it belongs to. */
 		CHECK(buffers().size() == 1);
 		CHECK(BufferLine::read(AUXPMU_SYNTH_NAME).value().empty());
 		event.enable().value();
@@ -373,7 +376,7 @@ TEST_CASE("A unit with events or mappings cannot be taken away, and can right af
 		busy();
 	}
 	under.unit.live(false).value();
-	/* Gone: the number of its type is nobody's. */
+	/* The PMU is gone: its type number is unused. */
 	CHECK(Event::open(make_attr(setup), setup.target).error().code == ENOENT);
 	under.unit.live(true).value();
 }
@@ -388,7 +391,7 @@ TEST_CASE(
 
 	tracer.enable();
 	tracer.emit_all(4096);
-	/* A descriptor without a mapping, too. */
+	/* There is also a descriptor without a mapping. */
 	Setup second;
 	second.target = Target::on_cpu(std::min(1, cpus() - 1));
 	auto other = Event::open(make_attr(second), second.target);
@@ -405,7 +408,7 @@ TEST_CASE(
 		REQUIRE(outcome);
 	}
 	CHECK_FALSE(Pmu::find("modelled"));
-	/* Handed over to the last byte. */
+	/* The trace was handed over to the last byte. */
 	tracer.drain();
 	INFO(tracer.verifier.error());
 	CHECK(tracer.verifier.complete());
@@ -437,8 +440,8 @@ std::vector<Event> timers_of_a_minute()
 }
 
 /*
- * The core has a timer for the turns of a PMU's events, which it starts when it is given another period, and would free
- * queued.  Timers that end about when that one would come by it.
+ * The core has a timer that rotates the events of a PMU; it starts this timer when the interval is changed, and would free it
+ * while queued. The test adds timers that end at about the same time, which would then come across the freed one.
  */
 TEST_CASE("A unit goes while the timer for its events' turns is at work", "[synth][model]")
 {
@@ -458,8 +461,8 @@ TEST_CASE("A unit goes while the timer for its events' turns is at work", "[synt
 }
 
 /*
- * 6.1 looks a PMU up, calls its event_init() and reads its module, and does not wait for that when it takes the PMU's number
- * away.  With a kernel that is preempted anywhere, one that looks it up is kept from its processor in between.
+ * 6.1 looks a PMU up, calls its event_init() and reads its module, and does not wait for this when it removes the type number
+ * of the PMU. In a fully preemptible kernel, a task that looks the PMU up is kept off its CPU in between.
  */
 TEST_CASE("Who looks a unit up while it goes is waited for", "[synth][model]")
 {
@@ -468,14 +471,14 @@ TEST_CASE("Who looks a unit up while it goes is waited for", "[synth][model]")
 		SKIP("it takes two CPUs");
 	Knob preemption("/sys/kernel/debug/sched/preempt", "full");
 	UnitUnderTest under({});
-	/* What takes longest of a look is to lie in between, and ends where somebody else is let in. */
+	/* The longest part of a lookup is to lie in between, and to end where another task is let in. */
 	const char *const filter = "/sys/kernel/tracing/set_ftrace_filter";
 	Knob function(filter, "pmu_event_init:mod:auxpmu");
-	/* Else all of the kernel would be traced, at a snail's pace. */
+	/* Otherwise ftrace would trace the whole kernel, which is very slow. */
 	REQUIRE((function || !std::filesystem::exists(filter)));
 	Knob stack("/sys/kernel/tracing/options/func_stack_trace", "1");
 	Knob tracer("/sys/kernel/tracing/current_tracer", "function");
-	/* Refused in event_init() before anything counts its user: nobody but the kernel waits for it. */
+	/* The event is refused in event_init() before anything counts its user: only the kernel waits for it. */
 	Setup setup;
 	auto attr = make_attr(setup);
 	attr.inherit = 1;
@@ -500,7 +503,7 @@ TEST_CASE("Who looks a unit up while it goes is waited for", "[synth][model]")
 				continue;
 		}
 	});
-	/* Others have taken the number away before they wait. */
+	/* Other kernels remove the type number before they wait. */
 	const bool late = read_small_file("/proc/sys/kernel/osrelease").value_or("").starts_with("6.1.");
 	pin(0);
 	for (unsigned round = 0; round < (late ? 20U : 3U); round++) {
@@ -520,7 +523,7 @@ TEST_CASE("Endurance: units come and go while others try to open, map and trace 
 	std::atomic<std::uint64_t> traced = 0;
 	std::string failure;
 	auto setup = Setup{};
-	/* Made once: which PMU is under test must not change beneath the other thread. */
+	/* The attr is made once: the PMU under test must not change while the other thread uses it. */
 	auto attr = make_attr(setup);
 	std::jthread user([&](const std::stop_token &stop) {
 		while (!done && !stop.stop_requested()) {

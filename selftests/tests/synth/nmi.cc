@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Samples of trace taken in NMI: whatever they interrupt, each is as long as asked, proven byte by byte, and ends where the
- * trace was, or is zeros and counted.
+ * AUX samples taken in NMI: whatever the NMIs interrupt, each sample has the requested size, is proven byte by byte, and ends
+ * where the trace was, or is zeros and counted.
  *
- * The sampling member is a tracepoint of the kernel's (shared/nmis.h); the NMIs come from the synthetic PMU's "nmi". Where they are
- * interrupts, which wait for the end of a step, those tests are made that hold then, too.
+ * The sampling member is a kernel tracepoint (shared/nmis.h); the NMIs come from the synthetic PMU's debugfs file "nmi". Where
+ * interrupts, which wait for the end of a step, are sent instead, only the tests that also hold for them are made.
  */
 #include <atomic>
 #include <csignal>
@@ -47,7 +47,7 @@ Setup on_cpu_0(unsigned output, AuxMode mode, std::size_t aux_bytes = 64 * KiB)
 	return setup;
 }
 
-/* One sample for each of our NMIs. */
+/* A sampler that takes one sample for each of our NMIs. */
 struct NmiSampler : Sampler {
 	NmiSampler(const Setup &wanted, std::uint32_t bytes)
 		: Sampler(wanted, sampling_member(at_nmi(), bytes), only_sent)
@@ -55,7 +55,7 @@ struct NmiSampler : Sampler {
 	}
 };
 
-/* Sends one NMI to CPU 0, which takes exactly one sample: its trace. */
+/* Sends one NMI to CPU 0, which takes exactly one sample; returns the trace in it. */
 std::vector<std::byte> sample_in_nmi(NmiSender &nmi, Sampler &sampler)
 {
 	REQUIRE(nmi.send(0, 1) == 0);
@@ -67,7 +67,9 @@ std::vector<std::byte> sample_in_nmi(NmiSender &nmi, Sampler &sampler)
 constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
 
-/* One more member, which samples 1024 bytes in the same ring at each of our NMIs; off until the leader is enabled. */
+/*
+ * Opens one more member, which samples 1024 bytes in the same ring at each of our NMIs; it is off until the leader is enabled.
+ */
 Event nmi_member(Sampler &sampler)
 {
 	sampler.tracer.disable();
@@ -150,7 +152,7 @@ TEST_CASE("Sizes of samples taken in NMI: none, odd, more than the buffer, more 
 		CHECK(wrong_with(trace, setup, sampler.records(), trace.size()) == "");
 		sampler.tracer.disable();
 	}
-	/* None asked for: the sample has the field, and nothing in it. */
+	/* If no trace is requested, the sample has the field with nothing in it. */
 	Setup setup = on_cpu_0(AUXPMU_SYNTH_SCATTER, AuxMode::overwrite);
 	NmiSampler sampler(setup, 0);
 	auto before = statistics();
@@ -165,7 +167,7 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 	for (unsigned output : outputs)
 		for (AuxMode mode : modes) {
 			Setup setup = on_cpu_0(output, mode, 4 * page_size());
-			/* Interrupts come often, so that there are turns. */
+			/* A low watermark makes interrupts frequent, so that there are turns. */
 			setup.watermark = mode == AuxMode::full_trace ? static_cast<std::uint32_t>(page_size()) : 0;
 			NmiSampler sampler(setup, 1024);
 			Tracer &tracer = sampler.tracer;
@@ -189,7 +191,7 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 			for (const char *step : {"request", "begin", "arm", "disarm", "end", "full"})
 				REQUIRE(nmi.at(step));
 			for (int round = 0; round < 6; round++) {
-				/* More than there is room for, so that it becomes full, too. */
+				/* Emit more than there is room for, so that the buffer also becomes full. */
 				(void)tracer.emit(setup.aux_bytes * 3 / 2);
 				tracer.disable();
 				drain();
@@ -203,8 +205,8 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 			CHECK(counted["samples"] == samples);
 			CHECK(counted["sample_no_trace"] == zeros);
 			/*
-			 * Most are steps of the owner's, and find it at work; the request to stop is made before. The member is
-			 * not yet on when the event starts, and still is when it stops: disarm and end.
+			 * Most steps are within the owner's work, so the NMI finds it busy; the request to stop comes before.
+			 * The member is not yet on when the event starts, and is still on when it stops: disarm and end.
 			 */
 			CHECK((nmi.waits() || zeros >= 6 * 2));
 			CHECK(samples >= 6);
@@ -223,7 +225,7 @@ TEST_CASE("With the buffer full a sample taken in NMI is zeros, and counted", "[
 		NmiSampler sampler(setup, 2048);
 
 		INFO(describe(setup));
-		/* The request to stop is made of a session that is full and at rest: nobody is the owner. */
+		/* The request to stop goes to a session that is full and at rest: there is no owner. */
 		REQUIRE(nmi.at("request"));
 		auto before = statistics();
 		CHECK(sampler.tracer.emit(1 * MiB).error == ENOSPC);
@@ -284,7 +286,7 @@ TEST_CASE("A storm of NMIs while a unit traces, turns windows over, is sampled a
 		sampler.tracer.enable();
 
 		INFO(describe(setup));
-		/* No more than the data ring holds before it is read: neither CPU waits for the other. */
+		/* Send no more than the data ring holds until it is read: neither CPU waits for the other. */
 		constexpr unsigned ahead = 256, burst = 32;
 		std::atomic<bool> done{false};
 		std::atomic<int> error{0};
@@ -324,7 +326,7 @@ TEST_CASE("A storm of NMIs while a unit traces, turns windows over, is sampled a
 				}
 				wrong = wrong_with_any(sample.aux, setup, 1024, newest);
 				zeros += !newest;
-				/* In the order of the ring, but for the one a nested one lies in: no trace goes back. */
+				/* In ring order, except for a sample in which a nested one lies, the trace never goes back. */
 				steps_back += newest && newest < last;
 				if (newest)
 					last = newest;
@@ -348,8 +350,8 @@ namespace
 {
 
 /*
- * Sends NMIs to CPU 0 until it is killed, and has closed the file before: so the call that sends is the file's last user, and the file
- * goes while the signal is pending and an NMI on its way.
+ * Sends NMIs to CPU 0 until it is killed, after it has closed the file: so the sending call is the last user of the file, which
+ * is released while the signal is pending and an NMI is on its way.
  */
 bool send_until_killed(const Fault &fault)
 {
@@ -358,7 +360,7 @@ bool send_until_killed(const Fault &fault)
 	const unsigned before = fault.left();
 	std::thread sender([fd = file.get()] { (void)!::write(fd, "0 4000000000", 12); });
 
-	/* CPU 0 has no time for anything else, so nothing may be asked of it. */
+	/* CPU 0 has no time for anything else, so nothing may depend on it. */
 	wait_until("the first NMIs", [&] { return fault.left() + 3 <= before; });
 	file = UniqueFd();
 	::kill(::getpid(), SIGKILL);
@@ -392,7 +394,7 @@ TEST_CASE("Whoever sends NMIs is killed while one is on its way: whoever comes n
 			wait_until("the next NMI", [&] { return ::waitpid(next, &status, WNOHANG) == next; });
 			ended = true;
 		} catch (const std::exception &failure) {
-			/* Killed or not, it waits. */
+			/* A sender that hangs here goes on waiting even if it is killed. */
 			UNSCOPED_INFO(failure.what());
 		}
 		REQUIRE(ended);
@@ -424,7 +426,7 @@ TEST_CASE(
 			members.push_back(Event::open(attr, setup.target, tracer.event.fd()).value());
 			members.back().set_output(tracer.event).value();
 		}
-		/* And one that finds the session at rest. */
+		/* Another member finds the session at rest. */
 		attr = sampling_member("getppid", 1024);
 		members.push_back(Event::open(attr, setup.target, tracer.event.fd()).value());
 		members.back().set_output(tracer.event).value();
@@ -448,7 +450,9 @@ TEST_CASE(
 		}
 		CHECK(wrong == "");
 		CHECK(whole >= 8);
-		/* The steps between: more than the samples at getppid, where there are turns; few for each of those. */
+		/*
+		 * The NMIs at steps add samples beyond those at getppid, where there are turns; each getppid causes only a few.
+		 */
 		CHECK(samples >= (one.mode == AuxMode::full_trace ? 16 : 8));
 		CHECK(samples < 8 * 64);
 		tracer.finish();

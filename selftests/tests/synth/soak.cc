@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Endurance: the same things again and again, with other sizes, outputs and moments each time, while both CPUs are busy.
+ * Endurance: the same operations repeated, with different sizes, outputs and timing each time, while both CPUs are busy.
  *
- * What a round does follows from the seed and the round's number, so that a failed one can be run again, and a run that was
- * interrupted goes on where it was (--progress).
+ * The seed and the number of a round determine what it does, so that a failed round can be repeated, and an interrupted run
+ * continues where it was (--progress).
  */
 #include <algorithm>
 #include <array>
@@ -30,7 +30,7 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* splitmix64, seeded with what is to be repeatable. */
+/* splitmix64, seeded with the seed and the round so that a round can be repeated. */
 class Random
 {
 public:
@@ -50,7 +50,7 @@ private:
 	std::uint64_t state;
 };
 
-/* Processes that keep the CPUs busy, with work for the scheduler, as long as this lives. */
+/* Processes that keep the CPUs and the scheduler busy during the lifetime of this object. */
 class Load
 {
 public:
@@ -104,18 +104,18 @@ Setup any_setup(Random &random)
 	return setup;
 }
 
-/* The same, traced by a timer. */
+/* The same setup, with trace made by a timer. */
 Setup timed(Setup setup, Random &random)
 {
 	setup.manual = false;
 	setup.rate = static_cast<unsigned>(16 + random.below(64));
-	/* So that the consumer is told soon. */
+	/* A low watermark wakes the consumer soon. */
 	if (setup.mode == AuxMode::full_trace)
 		setup.watermark = watermarks[1 + random.below(2)];
 	return setup;
 }
 
-/* Waits until its timer has produced something: the consumer is told, or (overwriting) somebody can look. */
+/* Waits until the timer has produced trace: the consumer is notified, or (overwrite) anyone can look. */
 void wait_for_trace(Tracer &tracer)
 {
 	if (tracer.setup.mode == AuxMode::overwrite)
@@ -123,7 +123,7 @@ void wait_for_trace(Tracer &tracer)
 	const std::uint64_t head = tracer.aux.head();
 
 	wait_until("the timer to trace", [&] {
-		/* What is full is off, and cannot be waited for. */
+		/* An event with a full buffer is off, and cannot be waited for. */
 		return tracer.aux.head() != head || tracer.off();
 	});
 }
@@ -246,7 +246,7 @@ TEST_CASE("Endurance: descriptors and areas closed mid-trace, in any order, unde
 					tracer.aux.unmap();
 				}
 		} else {
-			/* A process that dies with all of it. */
+			/* A process exits with event and mappings open. */
 			setup.target = Target::task();
 			pid_t child = spawn([&] {
 				Tracer tracer(setup);
@@ -283,11 +283,14 @@ TEST_CASE("Endurance: a CPU goes and comes mid-trace, under load", "[synth][soak
 			if (random.below(2))
 				wait_for_trace(tracer);
 			other.offline();
-			/* Whether it was on to the end or full before: all that was handed over is there, and whole. */
+			/*
+			 * Whether the event was on to the end or full before: all trace that was handed over is present and
+			 * whole.
+			 */
 			tracer.finish();
 			other.online();
 		}
-		/* And again, with a thread that is on it. */
+		/* Likewise with a thread that runs on this CPU. */
 		setup.target = Target::task();
 		pin(1);
 		Tracer tracer(setup);
@@ -309,7 +312,10 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 	const std::uint64_t batch = std::min<std::uint64_t>(options().samples / 4, 500);
 	auto nmi = NmiSender::open(options().pmu);
 	NoThrottling every_sample;
-	/* Where none can be sent, by the kernel's configuration or the machine, all are taken outside of it. */
+	/*
+	 * Where no NMIs can be sent, because of the kernel's configuration or the machine, all samples are taken outside of
+	 * NMIs.
+	 */
 	if (nmi)
 		say_what_is_sent(*nmi);
 	else
@@ -324,14 +330,14 @@ TEST_CASE("Endurance: samples of trace, in NMI and not, under load", "[synth][so
 		auto size = random.of(sizes);
 		bool in_nmi = random.below(2) && nmi;
 
-		/* Never to be filled: what is full is off. */
+		/* The buffer must never become full, because that switches the event off. */
 		setup.aux_bytes = std::max(setup.aux_bytes, setup.output == AUXPMU_SYNTH_COPY ? 256 * KiB : 64 * KiB);
 		setup.data_bytes = 1 * MiB;
 		pin(0);
 		INFO(describe(setup) << ", samples of " << size << (in_nmi ? " in NMI" : ""));
 		Sampler sampler(setup, sampling_member(in_nmi ? at_nmi() : at_syscall("getppid"), size),
 			in_nmi ? only_sent : "");
-		/* What each of them has to end with. */
+		/* The record number with which each sample must end. */
 		std::vector<std::uint64_t> ends;
 		std::uint64_t taken = 0;
 		std::uint64_t made = 1;

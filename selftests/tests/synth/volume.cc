@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Much trace, with a consumer that reads while the unit writes. */
+/* Large amounts of trace, with a consumer that reads while the unit writes. */
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -18,8 +18,8 @@ namespace
 {
 
 /*
- * A producer on CPU 0 asks for trace as fast as the buffer takes it; the consumer on CPU 1 sleeps in poll, verifies, gives
- * room back, and switches the event on again whenever the buffer was full.
+ * A producer on CPU 0 requests trace as fast as the buffer takes it; the consumer on CPU 1 sleeps in poll(), verifies, gives
+ * room back, and enables the event again whenever the buffer was full.
  */
 void verify_volume(unsigned output)
 {
@@ -37,7 +37,7 @@ void verify_volume(unsigned output)
 
 	pin(1);
 	Tracer tracer(setup);
-	/* What a unit's own RAM holds when there is no room for it is lost, and has to be reported as lost. */
+	/* The contents of a unit's own RAM that find no room are lost, and must be reported as lost. */
 	tracer.allow_gaps_of_copies();
 	std::atomic<bool> done{false};
 	std::atomic<int> failure{0};
@@ -69,7 +69,7 @@ void verify_volume(unsigned output)
 		wakeups += ::poll(&wait, 1, 20) > 0;
 		std::uint64_t stopped = tracer.tally.truncated;
 		tracer.drain();
-		/* ENABLE does nothing to an event that is on, so whoever sees it off may say so as often as he likes. */
+		/* ENABLE has no effect on an event that is on, so it may be repeated whenever the event appears to be off. */
 		if (tracer.tally.truncated != stopped || tracer.off()) {
 			tracer.drain();
 			tracer.enable();
@@ -82,7 +82,7 @@ void verify_volume(unsigned output)
 	auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 	INFO(tracer.verifier.error());
 	REQUIRE(failure == 0);
-	/* The timeout of poll() is for the end; until then the reader is woken. */
+	/* The timeout of poll() matters only at the end; until then the reader is woken. */
 	CHECK(wakeups > 0);
 	tracer.finish();
 	const auto &totals = tracer.verifier.totals();

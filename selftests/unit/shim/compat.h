@@ -6,7 +6,7 @@
 
 #include "kernel.h"
 
-/* As in module/compat.h, of a kernel that has config3. */
+/* As in module/compat.h, for a kernel that has config3. */
 static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
 {
 	return attr->config1 | attr->config2 | attr->config3;

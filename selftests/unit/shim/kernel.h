@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * As much of the kernel's headers as the pure parts of drivers/ need to compile for the host's unit tests. The tests provide
- * processor (registers, CPUID, which CPU, NMI) and memory, by the functions unit_*(). One CPU, number 0.
+ * The parts of the kernel's headers that the pure parts of drivers/ need to compile for the host's unit tests. The tests
+ * provide processor (registers, CPUID, current CPU, NMI) and memory through the functions unit_*(). There is one CPU, number 0.
  */
 #ifndef UNIT_SHIM_KERNEL_H
 #define UNIT_SHIM_KERNEL_H
@@ -44,7 +44,7 @@ typedef unsigned short umode_t;
 #define struct_size(p, member, count)	(sizeof(*(p)) + (count) * sizeof((p)->member[0]))
 #endif
 
-/* linux/slab.h, linux/gfp.h: NULL when the test says so */
+/* linux/slab.h, linux/gfp.h: allocations return NULL if the test says so */
 #define GFP_KERNEL		0
 #define GFP_KERNEL_ACCOUNT	0
 void *unit_zeroed(size_t bytes, size_t align);
@@ -54,7 +54,7 @@ void unit_free(const void *at);
 #define get_zeroed_page(gfp)	((unsigned long)unit_zeroed(PAGE_SIZE, PAGE_SIZE))
 #define free_page(page)		unit_free((const void *)(page))
 
-/* asm/io.h: where memory lies on the bus; the test's own, so that an address is not taken for a pointer */
+/* asm/io.h: bus addresses, which the test makes differ from pointers so that one is not taken for the other */
 #define UNIT_BUS		0x123450000000ull
 #define virt_to_phys(at)	((phys_addr_t)(uintptr_t)(at) ^ UNIT_BUS)
 #define phys_to_virt(at)	((void *)(uintptr_t)((at) ^ UNIT_BUS))
@@ -93,14 +93,14 @@ struct device_attribute {
 bool unit_in_nmi(void);
 #define in_nmi()			unit_in_nmi()
 
-/* asm/msr.h: 0, or an errno where the register takes no such value */
+/* asm/msr.h: 0, or an errno if the register does not accept the value */
 u64 unit_rdmsr(u32 msr);
 int unit_wrmsr(u32 msr, u64 value);
 #define rdmsrq(msr, value)		((value) = unit_rdmsr(msr))
 #define rdmsrq_safe(msr, at)		(*(at) = unit_rdmsr(msr), 0)
 #define wrmsrq_safe(msr, value)		unit_wrmsr(msr, value)
 
-/* asm/msr-index.h: as SDM volume 4 numbers registers and bits */
+/* asm/msr-index.h: registers and bits as numbered in SDM volume 4 */
 #define MSR_IA32_DEBUGCTLMSR		0x1d9
 #define DEBUGCTLMSR_TR			BIT(6)
 #define DEBUGCTLMSR_BTS			BIT(7)
@@ -125,7 +125,7 @@ int unit_wrmsr(u32 msr, u64 value);
 #define RTIT_CTL_EVENT_EN		BIT(31)
 #define RTIT_CTL_NOTNT			BIT_ULL(55)
 
-/* asm/intel_ds.h, asm/cpu_entry_area.h: the part of the DS area that is the branch trace store's */
+/* asm/intel_ds.h, asm/cpu_entry_area.h: the fields of the DS area that the branch trace store uses */
 struct debug_store {
 	u64 bts_buffer_base;
 	u64 bts_index;
@@ -138,12 +138,12 @@ struct cpu_entry_area {
 extern struct cpu_entry_area unit_entry_area;
 #define get_cpu_entry_area(cpu)		(&unit_entry_area)
 
-/* linux/tracepoint.h: nobody listens */
+/* linux/tracepoint.h: tracepoints without probes */
 #define TP_PROTO(...)			__VA_ARGS__
 #define TP_ARGS(...)
 #define TRACE_EVENT(name, proto, ...)	static inline void trace_##name(proto) {}
 
-/* Types that module/auxpmu.h uses and no test looks into. */
+/* Types that module/auxpmu.h uses and that no test accesses. */
 struct module;
 #define THIS_MODULE			((struct module *)0)
 typedef struct { int counter; } atomic_t;

@@ -2,7 +2,7 @@
 #ifndef UNIT_SHIM_MSR_H
 #define UNIT_SHIM_MSR_H
 
-/* As on the newest kernel; the registers are those of processor.h. */
+/* As in the newest kernel; the registers are those of processor.h. */
 #include "kernel.h"
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What user space knows of events, and as much of the kernel's side as the pure parts of drivers/ look at. */
+/* The user-space view of events, and those parts of the kernel's side that the pure parts of drivers/ access. */
 #ifndef UNIT_SHIM_LINUX_PERF_EVENT_H
 #define UNIT_SHIM_LINUX_PERF_EVENT_H
 

@@ -5,7 +5,7 @@
 #ifndef UNIT_SHIM_LINUX_TYPES_H
 #define UNIT_SHIM_LINUX_TYPES_H
 
-/* The C library's headers want __u32 and its like from here. */
+/* The C library's headers expect __u32 and similar types from here. */
 #include_next <linux/types.h>
 
 #include <stdbool.h>
