@@ -16,7 +16,7 @@ constexpr std::uint64_t frozen = std::uint64_t{1} << 59, all_ones = ~std::uint64
 			width_48 = (std::uint64_t{1} << 48) - 1;
 constexpr std::uint32_t pmc0 = 0xc1, a_pmc0 = 0x4c1, select0 = 0x186, fixed0 = 0x309, fixed_control = 0x38d,
 			status = 0x38e, control = 0x38f, acknowledge = 0x390, status_set = 0x391, in_use = 0x392,
-			capabilities = 0x345;
+			capabilities = 0x345, platform_info = 0xce;
 
 struct Machine final : EventSource {
 	explicit Machine(std::string_view name = "skylake", bool trace = true)
@@ -248,7 +248,7 @@ TEST_CASE("what is not enumerated is not there")
 TEST_CASE("bits that are reserved are refused, and registers that can only be read")
 {
 	Machine m, old("broadwell"), recent("icelake"), untraced("skylake", false);
-	for (const std::uint32_t msr : {status, in_use, capabilities}) {
+	for (const std::uint32_t msr : {status, in_use, capabilities, platform_info}) {
 		CHECK(m.refused(msr) == all_ones);
 		CHECK(m.perfmon.write_faults(msr, 0));
 	}

@@ -138,6 +138,7 @@ bool Perfmon::write_faults(std::uint32_t msr, std::uint64_t value) const
 	case status:
 	case in_use:
 	case perf_capabilities:
+	case platform_info:
 		return true;
 	case ctrl:
 		return value & ~counter_bits();
