@@ -16,7 +16,7 @@ bool is_wide(std::uint32_t offset)
 
 } // namespace
 
-/* The identification registers are those of a Neoverse N1's trace unit. */
+/* The part number is that of a Neoverse N1's trace unit. */
 EtmPage::EtmPage(TraceUnit &with)
 	: Component({0x000b'bd0c, static_cast<std::uint32_t>(*with.read(reg::devtype)),
 		  static_cast<std::uint32_t>(*with.read(reg::devarch)), 0,

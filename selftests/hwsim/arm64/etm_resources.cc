@@ -134,8 +134,8 @@ void Resources::advance(std::uint32_t cycles, std::uint64_t pc)
 }
 
 /*
- * The number of the last cycles in which the event occurred. The two selectors of a pair are combined by AND, and assumed to overlap as much
- * as possible. PAIRINV, and INV of either selector, give the other functions (Arm ARM, TRCRSCTLR<n>).
+ * The number of cycles of the last block in which the event occurred. The two selectors of a pair are ANDed, and assumed to overlap as much
+ * as possible. PAIRINV, and INV of each selector, give the other functions (Arm ARM, TRCRSCTLR<n>).
  */
 std::uint32_t Resources::times(std::uint64_t event) const
 {
