@@ -16,7 +16,7 @@ constexpr std::uint32_t field(std::uint32_t word, unsigned shift, unsigned bits)
 	return word >> shift & ((std::uint32_t{1} << bits) - 1);
 }
 
-/* A number of words in such a field, from the branch itself. */
+/* A direct branch whose signed offset, in words from the branch itself, is in the given field. */
 Instruction direct(Branch kind, std::uint32_t word, unsigned shift, unsigned bits)
 {
 	const auto aligned = static_cast<std::int32_t>(word << (32 - shift - bits));
@@ -53,7 +53,7 @@ Instruction compare_and_branch(std::uint32_t word)
 	return direct(Branch::conditional, word, 5, 9);
 }
 
-/* "Exception generation". HLT is for a debugger, DCPSn are for debug state, and TCANCEL ends a transaction without an exception. */
+/* "Exception generation". Left out are HLT (external debugger), DCPSn (Debug state), and TCANCEL (no exception). */
 Instruction exception(std::uint32_t word)
 {
 	switch (word & 0x00e0'001f) {
@@ -83,8 +83,9 @@ Instruction system(std::uint32_t word)
 }
 
 /*
- * "Unconditional branch (register)". A key is in bit 11, A or B in bit 10; with bit 24 the modifier is the register in bits 4 to 0,
- * and without it there is none, which all ones stand for. The address register of returns with a key is all ones, too.
+ * "Unconditional branch (register)". Bit 11 selects pointer authentication and bit 10 the key, A or B. With bit 24 set, bits 4 to 0 name
+ * the modifier register; without it there is no modifier, and these bits are all ones. Authenticated returns have an address register
+ * field of all ones.
  */
 Instruction branch_register(std::uint32_t word)
 {
@@ -99,7 +100,7 @@ Instruction branch_register(std::uint32_t word)
 		return no_key || (key && modifier == ones) ? plain(Branch::indirect_jump) : Instruction{};
 	case 1:
 		return no_key || (key && modifier == ones) ? plain(Branch::indirect_call) : Instruction{};
-	case 2: /* RET, RETAA; RETAASPPCR has another register for a modifier */
+	case 2: /* RET, RETAA, RETAB; RETAASPPCR, RETABSPPCR, with any modifier register */
 		return no_key || (key && address == ones) ? plain(Branch::ret) : Instruction{};
 	case 4:
 		return address == ones && (no_key || (key && modifier == ones)) ? plain(Branch::far) : Instruction{};
@@ -107,7 +108,7 @@ Instruction branch_register(std::uint32_t word)
 		return key ? plain(Branch::indirect_jump) : Instruction{};
 	case 9:
 		return key ? plain(Branch::indirect_call) : Instruction{};
-	default: /* DRPS is for debug state */
+	default: /* among them DRPS, which is for Debug state */
 		return {};
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The classifier: which of the A64 instructions is a branch, where to, and which ones matter to a trace unit although they are
- * none. One word is one instruction, and an encoding that is not allocated is no instruction of these (Arm ARM, DDI0487, C4.1,
- * "Branches, Exception Generating and System instructions"). Extensions are known whether the processor has them or not: what it
- * has not got raises an exception, and nobody gets to see it executed.
+ * The classifier tells which A64 instructions are branches, where direct branches lead, and which other instructions matter to a trace
+ * unit. Each word is one instruction; an unallocated encoding is classified as none of these (Arm ARM, DDI0487, C4.1, "Branches,
+ * Exception Generating and System instructions"). Instructions of an extension are recognized whether or not the processor implements
+ * it: an unimplemented one raises an exception and is never seen executed.
  */
 #ifndef HWSIM_ARM64_A64_CLASSIFY_H
 #define HWSIM_ARM64_A64_CLASSIFY_H
@@ -15,22 +15,22 @@
 namespace hwsim::arm64
 {
 
-/* The calls are also of the kind software_interrupt, and ISB is of the kind barrier; the others are no branches. */
+/* SVC, HVC, SMC and BRK also have the kind software_interrupt, and ISB the kind barrier; the others are not branches. */
 enum class Special : std::uint8_t {
 	none,
-	svc, /* the exception returns behind it, as that of HVC and SMC does */
+	svc, /* the preferred return address is the next instruction, as for HVC and SMC */
 	hvc,
 	smc,
-	brk, /* the exception returns to it */
+	brk, /* the preferred return address is that of the BRK itself */
 	isb,
-	wait,             /* WFE, WFI and those with a timeout */
+	wait,             /* WFE, WFI, WFET and WFIT */
 	transaction_start /* TSTART */
 };
 
 struct Instruction {
 	Branch kind = Branch::none;
 	Special special = Special::none;
-	std::int64_t displacement = 0; /* of a direct branch, from the instruction behind it, as BasicBlock has it */
+	std::int64_t displacement = 0; /* of a direct branch, relative to the next instruction, as in BasicBlock */
 };
 
 constexpr unsigned instruction_size = 4;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Atb: the ways of trace from its sources to sinks (IHI0032, "AMBA ATB protocol"): bytes go down, requests to flush go up. All of it is
- * shared by processors, under one lock (Coresight).
+ * Atb: the paths of trace from sources to sinks (IHI0032, "AMBA ATB protocol"): bytes go downstream, flush requests go upstream. All
+ * processors share these paths, under the one lock of Coresight.
  */
 #ifndef HWSIM_ARM64_ATB_H
 #define HWSIM_ARM64_ATB_H
@@ -13,24 +13,24 @@
 namespace hwsim::arm64
 {
 
-/* An input of what trace goes through or into. */
+/* An input of a component that trace passes through or ends in. */
 class AtbReceiver
 {
 public:
-	/* Of this trace ID. Takes as many as it can now; the others wait. */
+	/* Takes as many bytes of this trace ID as it can now, and returns how many; the caller keeps the rest. */
 	virtual std::size_t receive(std::uint8_t id, std::span<const std::uint8_t> bytes) = 0;
-	/* The source with this trace ID has a trigger. */
+	/* The source with this trace ID signals a trigger. */
 	virtual void trigger(std::uint8_t id) = 0;
 
 protected:
 	~AtbReceiver() = default;
 };
 
-/* An output of what trace goes through. */
+/* An output of a component that trace passes through. */
 class AtbSender
 {
 public:
-	/* What is still inside goes down: from the sources on. */
+	/* Sends all trace still held at or above this point downstream, starting at the components nearest the sources. */
 	virtual void drain() = 0;
 
 protected:

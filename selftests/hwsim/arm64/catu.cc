@@ -6,7 +6,7 @@ namespace hwsim::arm64
 namespace
 {
 
-/* A table is a page: pointers to so many pages of data, and links to its neighbours in the last two. */
+/* A table fills a page: it has pointers to data pages, and in its last two entries links to the neighbouring tables. */
 constexpr std::uint64_t data_page = 4096, pages_per_table = 256, link_to_next = 511, entry_size = 8;
 constexpr std::uint64_t valid = 1;
 
@@ -44,7 +44,7 @@ bool Catu::put(std::uint32_t offset, std::uint32_t value)
 	default:
 		return false;
 	}
-	/* While it is enabled nothing else is taken. */
+	/* While the CATU is enabled, writes to registers other than CONTROL are ignored. */
 	if (!shows(reg::control, enable))
 		show(offset, value);
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Catu: the address translation unit in front of an ETR (CoreSight Address Translation Unit TRM, 100806): a window of addresses, and tables of the
- * pages that lie behind it. Nothing of a table is kept: each translation reads it.
+ * Catu: the address translation unit in front of an ETR (CoreSight Address Translation Unit TRM, 100806). It maps a window of input
+ * addresses to pages listed in tables. Table entries are not cached: each translation reads the tables.
  */
 #ifndef HWSIM_ARM64_CATU_H
 #define HWSIM_ARM64_CATU_H
@@ -31,7 +31,7 @@ class Catu final : public Component
 public:
 	explicit Catu(GuestMemory &memory);
 
-	/* Where the ETR's address leads; nothing, and a status that says so, if nowhere. */
+	/* Translates an address of the ETR. If there is no translation, sets an error bit in STATUS and returns nothing. */
 	std::optional<std::uint64_t> translate(std::uint64_t address);
 
 private:

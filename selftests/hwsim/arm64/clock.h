@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Clock: what timestamps tell: the virtual counter of the machine, CNTVCT (Arm ARM, D12, "The Generic Timer"). */
+/* Clock: the source of timestamps, the machine's virtual counter CNTVCT (Arm ARM, D12, "The Generic Timer"). */
 #ifndef HWSIM_ARM64_CLOCK_H
 #define HWSIM_ARM64_CLOCK_H
 

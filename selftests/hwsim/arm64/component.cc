@@ -8,7 +8,7 @@ using namespace management;
 
 Component::Component(const Identity &which)
 {
-	/* IHI0029, B2.2: a CoreSight component, of Arm. */
+	/* IHI0029, B2.2: the class of CoreSight components. */
 	static constexpr std::uint32_t component_class[] = {0x0d, 0x90, 0x05, 0xb1};
 	for (unsigned n = 0; n < 4; n++) {
 		show(cidr0 + 4 * n, component_class[n]);

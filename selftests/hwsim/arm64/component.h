@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Component: what has a page of registers in memory (IHI0029, B2, "CoreSight programmers' model"): what reads of it show, the software lock,
- * claim tags, identification. What registers do is its own business.
+ * Component: base of all components with a page of memory-mapped registers (IHI0029, B2, "CoreSight programmers' model"). It holds the
+ * values that reads return, and implements the software lock, claim tags and identification; derived classes implement the other
+ * registers.
  *
- * Reads are answered from an image, which is changed where something changes: the memory that the guest reads is a copy of it
- * (take_changes()), for nobody can answer a read in QEMU's place.
+ * Reads are answered from an image of the page, which is updated whenever a register changes. The guest reads a copy of the image in its
+ * memory (take_changes() tells what to copy), because a read of that memory cannot be intercepted.
  */
 #ifndef HWSIM_ARM64_COMPONENT_H
 #define HWSIM_ARM64_COMPONENT_H
@@ -24,7 +25,7 @@ constexpr std::uint32_t unlock = 0xc5ac'ce55;
 /* LSR */
 constexpr std::uint32_t lockable = 1, locked = 2;
 constexpr std::uint32_t claim_tags = 0xf;
-/* The tag that a debugger from outside sets (IHI0029, B2.3.2: by convention). */
+/* The claim tag that an external debugger sets by convention (IHI0029, B2.3.2). */
 constexpr std::uint32_t external_debugger = 1;
 } // namespace management
 
@@ -33,7 +34,7 @@ class Component
 public:
 	static constexpr std::uint32_t page = 0x1000;
 
-	/* What it says of itself: its part (PIDR0 to 3), kind and features. */
+	/* The contents of the identification registers: part (PIDR0 to PIDR3), type and features. */
 	struct Identity {
 		std::uint32_t part, devtype, devarch, devid, authstatus;
 	};
@@ -41,16 +42,16 @@ public:
 	virtual ~Component() = default;
 
 	std::uint32_t read(std::uint32_t offset) const { return image[offset / 4]; }
-	/* False where there is no such register, or it can only be read. One that is locked, or ignored, is a write, too. */
+	/* False if there is no such register or it is read-only. A write that is ignored, as under the software lock, returns true. */
 	bool write(std::uint32_t offset, std::uint32_t value);
-	/* The guest has read it. */
+	/* The guest has read the register at this offset. */
 	virtual void was_read(std::uint32_t) {}
-	/* Such a write makes trace go on that is still with its sources: they are to send it first. */
+	/* Does this write flush trace that the sources still hold? If so they must send it before the write is carried out. */
 	virtual bool flushes(std::uint32_t, std::uint32_t) const { return false; }
-	/* A debugger from outside has it, or not any more. */
+	/* An external debugger has claimed the component, or has released it. */
 	void set_claimed_outside(bool now);
 
-	/* tell(offset, value): what reads otherwise since this was called last. */
+	/* Calls tell(offset, value) for each register whose value has changed since the last call. */
 	template <class Tell>
 	void take_changes(Tell &&tell)
 	{
@@ -62,11 +63,11 @@ public:
 protected:
 	explicit Component(const Identity &which);
 
-	/* A write to a register that is not of those that all have. */
+	/* A write to a register outside the management registers, which all components have. */
 	virtual bool put(std::uint32_t offset, std::uint32_t value) = 0;
 	/* A write to CLAIMSET or CLAIMCLR. */
 	virtual bool claim(std::uint32_t offset, std::uint32_t value);
-	/* What reads show from here on. */
+	/* Sets the value that reads return from now on. */
 	void show(std::uint32_t offset, std::uint32_t value)
 	{
 		if (image[offset / 4] == value)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Control of an arm64 machine: the commands about its faults, and how a program in the guest gives one: by a hint (SystemAccess).
+ * Control of an arm64 machine: the commands that set its faults, and the hint instruction by which a guest program gives a command
+ * (SystemAccess).
  */
 #ifndef HWSIM_ARM64_CONTROL_H
 #define HWSIM_ARM64_CONTROL_H
@@ -26,17 +27,17 @@ public:
 	std::string rules() const override { return "none"; }
 
 	/*
-	 * The hint takes the address of a command in X0 and its length in X1. X0 is then 0 if it was carried out, and X1 this in any
-	 * case: on a machine without the plugin it is still the length.
+	 * The hint takes the address of a command in X0 and its length in X1. It sets X0 to 0 if the command was carried out, and X1 to
+	 * this signature in any case; on a machine without the plugin X1 still holds the length.
 	 */
 	static constexpr std::uint64_t signature = 0x4953'5748;
 	static constexpr std::size_t longest = 256;
 
 private:
-	/* "fault NAME:NUMBER", 0 is off. */
+	/* Carries out "fault NAME:NUMBER"; number 0 switches the fault off. */
 	bool set(std::string_view verb, std::string_view object) override;
 
-	Settings now; /* but for those that are common */
+	Settings now; /* except the common ones, which the base class keeps */
 };
 
 } // namespace hwsim::arm64

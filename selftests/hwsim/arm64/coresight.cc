@@ -6,7 +6,7 @@ namespace hwsim::arm64
 
 using Kind = Topology::Kind;
 
-/* A CATU comes first: its ETR is made with it. */
+/* CATUs are made first, because the constructor of an ETR takes its CATU. */
 Coresight::Coresight(const Topology &with, GuestMemory &memory)
 	: topology(with), components(with.nodes.size()), by_page(with.pages())
 {
@@ -63,7 +63,7 @@ AtbReceiver &Coresight::input(const Topology::Output &output) const
 	}
 }
 
-/* What a trace unit leads to is found by its vCPU, and a CATU was given to its ETR. */
+/* Nothing to do for a trace unit, whose vCPU calls input_of(), and for an ETR, whose constructor took its CATU. */
 void Coresight::connect(std::size_t from, unsigned output)
 {
 	const Topology::Output &to = topology.nodes[from].outputs[output];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Coresight: what processors share of a topology: funnels, replicators, TMCs and CATUs, connected; and the registers of all that are in
- * memory, which vCPUs find by their place (at()). The trace units themselves are their vCPUs'.
+ * Coresight: the part of a topology that processors share, namely the connected funnels, replicators, TMCs and CATUs. vCPUs look up their
+ * memory-mapped registers by page number (at()). Each trace unit belongs to its vCPU.
  *
- * Callers hold the lock wherever they use it, but for what says otherwise.
+ * Callers must hold the lock while they use this class, unless stated otherwise.
  */
 #ifndef HWSIM_ARM64_CORESIGHT_H
 #define HWSIM_ARM64_CORESIGHT_H
@@ -30,11 +30,11 @@ public:
 	std::mutex lock;
 
 	void set_faults(const Faults &now);
-	/* Where the trace unit of this processor leads; null if it leads nowhere. */
+	/* The input that the trace unit of this processor feeds; null if it has no output. */
 	AtbReceiver *input_of(unsigned cpu) const;
-	/* The component with these registers; null if there are none, or if they are a trace unit's. */
+	/* The component with the registers on this page; null if there is none, or if the page is a trace unit's. */
 	Component *at(unsigned page) const { return page < by_page.size() ? by_page[page] : nullptr; }
-	/* tell(page, component): each of them. */
+	/* Calls tell(page, component) for each component with a page. */
 	template <class Tell>
 	void for_each(Tell &&tell) const
 	{
@@ -56,16 +56,19 @@ private:
 		return static_cast<Kind &>(*components[node]);
 	}
 
-	std::vector<std::unique_ptr<Component>> components; /* of nodes; null for a trace unit or its buffer */
+	std::vector<std::unique_ptr<Component>> components; /* by node; null for a trace unit or a trace buffer */
 	std::vector<Component *> by_page;
 };
 
-/* The way of a trace unit into it: a sink that is always there, if what is behind it does not take the trace that is lost there. Locks. */
+/*
+ * AtbPort: connects a trace unit to the shared components. As a sink it is always enabled if it is connected: a component downstream that
+ * does not capture loses the trace. Takes the lock itself.
+ */
 class AtbPort final : public TraceSink
 {
 public:
 	AtbPort(Coresight &with, AtbReceiver *input) : coresight(with), to(input) {}
-	/* TRCTRACEIDR, before there is anything to take. */
+	/* Sets the trace ID (TRCTRACEIDR); to be called before take(). */
 	void set_id(std::uint8_t now) { id = now; }
 
 	bool enabled() const override { return to; }

@@ -11,13 +11,13 @@ namespace
 
 using Builder = PacketBuilder<Packet>;
 
-/* Bits of an address that no packet has. */
+/* The lowest address bit that packets contain. */
 constexpr unsigned lowest_bit(InstructionSet set)
 {
 	return set == InstructionSet::is0 ? 2 : 1;
 }
 
-/* In the first byte there are seven bits; in the second one eight of a short address, and those up to bit 15 of a long one. */
+/* The first byte has seven address bits. The second has the next eight in a short form, and those up to bit 15 in a long form. */
 Builder &add_short(Builder &packet, AddressForm form, const Address &address)
 {
 	const std::uint64_t bits = address.value >> lowest_bit(address.set);
@@ -34,7 +34,7 @@ Builder &add_long(Builder &packet, AddressForm form, const Address &address)
 	return packet.add(address.value >> 16, form == AddressForm::long32 ? 2 : 6);
 }
 
-/* An address behind its header. */
+/* Appends the address that follows a header. */
 Builder &add_address(Builder &packet, AddressForm form, const Address &address)
 {
 	switch (form) {
@@ -49,7 +49,7 @@ Builder &add_address(Builder &packet, AddressForm form, const Address &address)
 	}
 }
 
-/* The headers of a family, of IS0; those of IS1 are one higher. */
+/* The headers of a packet family for IS0; those for IS1 are one higher. */
 struct Headers {
 	std::uint8_t exact, short_form, long32, long64;
 
@@ -96,7 +96,7 @@ constexpr std::uint8_t byte(unsigned value)
 
 constexpr std::uint8_t exception_header = 0x06;
 
-/* IHI0064, "Atom Format 4 packet" and "Atom Format 5 packet": the patterns that they have, by header. */
+/* IHI0064, "Atom Format 4 packet" and "Atom Format 5 packet": the atom pattern of each header. */
 struct Pattern {
 	std::uint8_t header;
 	std::uint32_t atoms;
@@ -104,7 +104,7 @@ struct Pattern {
 constexpr Pattern of_four[] = {{0xdc, 0b1110}, {0xdd, 0b0000}, {0xde, 0b1010}, {0xdf, 0b0101}};
 constexpr Pattern of_five[] = {{0xf5, 0b11110}, {0xd5, 0b00000}, {0xd6, 0b01010}, {0xd7, 0b10101}};
 
-/* The longest packet that begins with these atoms, of the formats 1 to 5. */
+/* The packet of formats 1 to 5 that holds the most of these atoms, from the oldest on. */
 constexpr AtomPacket atoms_up_to_five(std::uint32_t atoms, unsigned count)
 {
 	for (const Pattern &five : of_five)
@@ -120,7 +120,7 @@ constexpr AtomPacket atoms_up_to_five(std::uint32_t atoms, unsigned count)
 	return {byte(0xf6 | (atoms & 1)), 1};
 }
 
-/* That, by number of atoms (more than five are five) and by atoms: there are many in any trace. */
+/* A table of atoms_up_to_five(), indexed by the number of atoms (at most five) and by the atoms, because atoms are frequent. */
 constexpr auto of_few = [] {
 	std::array<std::array<AtomPacket, 32>, 6> all{};
 	for (unsigned count = 1; count < all.size(); count++)
@@ -150,13 +150,13 @@ AddressForm compress_long(const Address &address, const AddressHistory &history)
 	return (address.value ^ history[0].value) >> 32 ? AddressForm::long64 : AddressForm::long32;
 }
 
-/* "Alignment Synchronization packet": nowhere else are there eleven bytes of zero. */
+/* "Alignment Synchronization packet": eleven zero bytes in a row occur nowhere else in a trace. */
 Packet a_sync()
 {
 	return Builder{}.add(0, 8).add(0, 3).add(0x80);
 }
 
-/* "Trace Info packet": PLCTL says which of the sections follow: INFO, always, as silicon has it; CYCT is the threshold. */
+/* "Trace Info packet": PLCTL says which sections follow. INFO always does, as on silicon; CYCT is the cycle count threshold. */
 Packet trace_info(const TraceInfo &info)
 {
 	constexpr std::uint8_t has_info = 0x01, has_threshold = 0x08, cycles_counted = 0x01, transaction = 0x40;
@@ -213,13 +213,13 @@ Packet address_with_context(AddressForm form, const Address &address, const Cont
 }
 
 /*
- * The longest packet that fits: Format 6 has three to 23 Es and one more of either kind, 5 and 4 have patterns, and the others are of
- * any three, two or one.
+ * The packet that holds the most atoms: Format 6 has 3 to 23 E atoms and one more atom of either kind, formats 5 and 4 have fixed
+ * patterns, and formats 3, 2 and 1 hold any three, two or one atoms.
  */
 AtomPacket atom(std::uint32_t atoms, unsigned count)
 {
 	const auto es = static_cast<unsigned>(std::countr_one(atoms & ones(count)));
-	const unsigned run = es == count ? es - 1 : es; /* and one behind it */
+	const unsigned run = es == count ? es - 1 : es; /* E atoms before the last atom of a Format 6 packet */
 	if (run >= 3) {
 		const bool last_is_n = !(atoms >> run & 1);
 		return {byte(0xc0 | (last_is_n ? 0x20 : 0) | (run - 3)), byte(run + 1)};
@@ -227,7 +227,7 @@ AtomPacket atom(std::uint32_t atoms, unsigned count)
 	return of_few[std::min<std::size_t>(count, of_few.size() - 1)][atoms & ones(5)];
 }
 
-/* E1:E0 is 01, or 10 if the address is a target, too. */
+/* E1:E0 is 0b01, or 0b10 if the address is also the target of the last branch. */
 Packet exception(Exception type, bool target)
 {
 	const auto number = static_cast<unsigned>(type);
@@ -239,7 +239,7 @@ Packet exception_return()
 	return Builder{0x07};
 }
 
-/* "PE Reset packet", "Transaction Failure packet": like Exception packets, but in the place of an address there is one byte. */
+/* "PE Reset packet", "Transaction Failure packet": like Exception packets, but followed by one fixed byte instead of an address. */
 Packet pe_reset()
 {
 	return Builder{exception_header, byte(static_cast<unsigned>(Exception::pe_reset) << 1 | 0x01), 0x70};
@@ -276,7 +276,7 @@ Packet q(std::uint32_t count, AddressForm form, const Address &address)
 	return add_address(packet, form, address).add_field(count, 5);
 }
 
-/* "Timestamp packet": seven bits in each of eight bytes, eight in the ninth. */
+/* "Timestamp packet": each of the first eight bytes has seven bits, the ninth has eight. */
 Packet timestamp(std::uint64_t time, std::uint64_t last, std::optional<std::uint32_t> cycles)
 {
 	constexpr unsigned most = 9;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Packets of the instruction trace of ETMv4 and ETE as bytes: Arm IHI0064, "Instruction trace packets". No state: what a packet
- * depends on (the addresses before it, the last time) is an argument, and kept by PacketStream.
+ * The encodings of ETMv4 and ETE instruction trace packets (Arm IHI0064, "Instruction trace packets"). These functions keep no state:
+ * what a packet depends on (the previous addresses, the last timestamp) is an argument, and PacketStream keeps it.
  *
- * For trace units that do not speculate (TRCIDR8.MAXSPEC is 0), so that Commit, Cancel and Mispredict packets are not needed, and
- * whose cycle counts say nothing of commits (TRCIDR0.COMMOPT is 1). Data trace and conditional instructions (TRCIDR0.INSTP0,
- * TRCIDR0.TRCCOND) are not of processors for applications.
+ * They serve trace units that do not trace speculatively (TRCIDR8.MAXSPEC is 0), which need no Commit, Cancel or Mispredict packets, and
+ * whose Cycle Count packets have no commit count (TRCIDR0.COMMOPT is 1). Data trace and conditional instruction trace (TRCIDR0.INSTP0,
+ * TRCIDR0.TRCCOND) are left out: A-profile processors do not have them.
  */
 #ifndef HWSIM_ARM64_ETM_PACKET_H
 #define HWSIM_ARM64_ETM_PACKET_H
@@ -21,7 +21,7 @@ namespace hwsim::arm64::etm
 
 using Packet = PacketOf<24>;
 
-/* Of an address: IS0 is A64 and A32, whose instructions are words, IS1 is T32. */
+/* The instruction set of an address: IS0 is A64 or A32, whose instructions are word-aligned, IS1 is T32. */
 enum class InstructionSet : std::uint8_t { is0, is1 };
 
 struct Address {
@@ -31,7 +31,7 @@ struct Address {
 	bool operator==(const Address &) const = default;
 };
 
-/* The three last addresses, the last one first (IHI0064, "Address compression"). Zero behind a Trace Info packet. */
+/* The last three addresses, most recent first (IHI0064, "Address compression"). A Trace Info packet resets them to zero. */
 class AddressHistory
 {
 public:
@@ -47,18 +47,18 @@ private:
 	std::array<Address, 3> addresses{};
 };
 
-/* How an address is written: one of the history, one or two bytes that differ from the last one, its lower half, all of it. */
+/* How an address is encoded: as a history entry, as the low one or two bytes that differ from the last address, as 32 or as 64 bits. */
 enum class AddressForm : std::uint8_t { exact0, exact1, exact2, short1, short2, long32, long64 };
 
-/* The shortest form that a decoder with this history turns back into the address. */
+/* The shortest form from which a decoder with this history can rebuild the address. */
 AddressForm compress(const Address &address, const AddressHistory &history);
-/* Likewise, of the long ones, which an address with a context has. */
+/* The shortest such form among the two long ones, the only ones of an Address with Context packet. */
 AddressForm compress_long(const Address &address, const AddressHistory &history);
 
 struct Context {
 	std::uint8_t level = 0; /* EL0 to EL3 */
 	bool sf = true;         /* 64-bit state */
-	bool ns = true;         /* not secure; with "nse" Realm, or Root if not "ns" */
+	bool ns = true;         /* Non-secure; together with "nse" Realm, and "nse" alone is Root */
 	bool nse = false;
 	std::optional<std::uint32_t> vmid;
 	std::optional<std::uint32_t> context_id;
@@ -69,7 +69,7 @@ struct Context {
 /* --- synchronization */
 Packet a_sync();
 struct TraceInfo {
-	std::optional<std::uint32_t> cycle_threshold; /* if cycles are counted: TRCCCCTLR */
+	std::optional<std::uint32_t> cycle_threshold; /* TRCCCCTLR, if cycle counting is enabled */
 	bool in_transaction = false;                  /* ETE */
 };
 Packet trace_info(const TraceInfo &info);
@@ -77,22 +77,22 @@ Packet trace_on();
 Packet discard();
 Packet overflow();
 
-/* --- addresses and contexts. "vmid_bytes" is how many TRCIDR2.VMIDSIZE says; context identifiers have four. */
+/* --- addresses and contexts. "vmid_bytes" is the size of a VMID (TRCIDR2.VMIDSIZE); a context identifier always has four bytes. */
 Packet address(AddressForm form, const Address &address);
-/* Where the branch was that has been taken: ETE, "Source Address packets". */
+/* The address of the branch that was taken (ETE, "Source Address packets"). */
 Packet source_address(AddressForm form, const Address &address);
 Packet context(const Context &context, unsigned vmid_bytes);
-/* The one that was told last, once more. */
+/* A Context packet that says the context is unchanged. */
 Packet same_context();
-/* Of forms there are only the long ones. */
+/* The form must be long32 or long64. */
 Packet address_with_context(AddressForm form, const Address &address, const Context &context, unsigned vmid_bytes);
 
 /* --- program flow */
 constexpr unsigned most_atoms = 24;
-/* One packet, of one byte, for the oldest of so many atoms, the oldest in bit 0; E is 1. */
+/* A packet of one byte for the oldest of "count" atoms. The oldest atom is in bit 0; 1 is an E atom. */
 struct AtomPacket {
 	std::uint8_t header = 0;
-	std::uint8_t atoms = 0; /* how many it tells */
+	std::uint8_t atoms = 0; /* how many atoms the packet holds */
 
 	Packet packet() const { return {{header}, 1}; }
 };
@@ -114,33 +114,36 @@ enum class Exception : std::uint8_t {
 	fiq = 15,
 	transaction_failure = 24 /* ETE */
 };
-/* An address follows, where the exception returns to; with "target" it is where the last branch led to, too. */
+/* An Address packet with the preferred return address has to follow; with "target" it is also the target of the last branch. */
 Packet exception(Exception type, bool target);
 /* ETMv4 only. */
 Packet exception_return();
-/* ETE: exceptions without an address. */
+/* ETE only: no Address packet follows these exceptions. */
 Packet pe_reset();
 Packet transaction_failure();
 Packet transaction_start();
 Packet transaction_commit();
 
-/* Instructions were executed of which nothing more is told: how many, if that is known, and where they have led to, or an address follows. */
+/*
+ * Q packets: instructions were executed, but their branches are not traced. A packet has the number of instructions, if known, and
+ * the address reached; if it lacks the address, an Address packet has to follow.
+ */
 Packet q();
 Packet q(std::uint32_t count);
 /* All forms but long64. */
 Packet q(std::uint32_t count, AddressForm form, const Address &address);
 
 /* --- time */
-/* As many of the lower bits as are needed behind "last"; with the cycles since the last count, if they are counted. */
+/* Encodes only the low bits in which "time" differs from "last"; "cycles" are those since the last count, if cycles are counted. */
 Packet timestamp(std::uint64_t time, std::uint64_t last, std::optional<std::uint32_t> cycles = {});
-/* ETE and ETMv4.6: the time that follows is of here. */
+/* ETE and ETMv4.6: marks the point in the trace to which the next Timestamp packet applies. */
 Packet timestamp_marker();
 constexpr std::uint32_t most_cycles = (1 << 20) - 1;
-/* Cycles above the threshold. */
+/* "above" is the number of cycles in excess of the threshold. */
 Packet cycle_count(std::uint32_t above);
 Packet cycle_count_unknown();
 
-/* --- events, one bit each of four; what a program says of itself (ETE, FEAT_ITE); nothing at all */
+/* --- Event packets, with one bit for each of four events; Instrumentation packets (ETE, FEAT_ITE); Ignore packets */
 Packet event(std::uint8_t events);
 Packet instrumentation(std::uint8_t level, std::uint64_t value);
 Packet ignore();

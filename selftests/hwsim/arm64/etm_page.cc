@@ -8,7 +8,7 @@ namespace
 
 using namespace etm;
 
-/* The half of a register of 64 bits: of address comparators, and of those of identifiers. */
+/* Is this half of a 64-bit register? These are the comparator values of addresses, Context IDs and VMIDs, and TRCACATR<n>. */
 bool is_wide(std::uint32_t offset)
 {
 	return (offset >= reg::acvr && offset < reg::cidcctlr0);
@@ -16,7 +16,7 @@ bool is_wide(std::uint32_t offset)
 
 } // namespace
 
-/* A Neoverse N1's, whose trace unit this could be. */
+/* The part number is that of a Neoverse N1's trace unit. */
 EtmPage::EtmPage(TraceUnit &with)
 	: Component({0x000b'bd0c, static_cast<std::uint32_t>(*with.read(reg::devtype)),
 		  static_cast<std::uint32_t>(*with.read(reg::devarch)), 0,
@@ -26,7 +26,7 @@ EtmPage::EtmPage(TraceUnit &with)
 	show_unit();
 }
 
-/* Some change by themselves, so all are looked at. */
+/* Updates all registers, because some of them change without a write. */
 void EtmPage::show_unit()
 {
 	for (std::uint32_t offset = 0; offset < management::first; offset += 4) {
@@ -58,7 +58,7 @@ bool EtmPage::put(std::uint32_t offset, std::uint32_t value)
 	return known;
 }
 
-/* The same tags as by system registers. */
+/* The claim tags are the same as those in the system registers. */
 bool EtmPage::claim(std::uint32_t offset, std::uint32_t value)
 {
 	unit.write(offset, value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * EtmPage: the registers of a trace unit in memory (IHI0064, chapter 7): those that system registers reach, too, and those that only a page has.
- * Its vCPU's, as the trace unit is.
+ * EtmPage: the memory-mapped registers of a trace unit (IHI0064, chapter 7): those that are also system registers, and those that exist
+ * only in the memory map. Like the trace unit, the page belongs to one vCPU.
  */
 #ifndef HWSIM_ARM64_ETM_PAGE_H
 #define HWSIM_ARM64_ETM_PAGE_H
@@ -17,7 +17,7 @@ class EtmPage final : public Component
 public:
 	explicit EtmPage(TraceUnit &with);
 
-	/* Would such a write switch the trace unit on? */
+	/* Would this write enable the trace unit? */
 	bool switches_on(std::uint32_t offset, std::uint32_t value) const
 	{
 		return !shows(management::lsr, management::locked) && TraceUnit::switches_on(offset, value);

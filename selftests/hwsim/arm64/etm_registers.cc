@@ -10,9 +10,9 @@ namespace
 
 constexpr std::uint64_t word = 0xffff'ffff, all = ~std::uint64_t{0};
 constexpr std::uint64_t claim_tags = 0xf;
-/* TRCOSLSR: the processor's OS lock is that of the trace unit, too (OSLM 0b100), or there is one of its own (0b010); it is locked. */
+/* TRCOSLSR: OSLM 0b100, the trace unit shares the processor's OS lock; OSLM 0b010, it has its own; OSLK, it is locked. */
 constexpr std::uint64_t of_processor = 0x10, of_unit = 0x08, locked = 0x02;
-/* A resource selector and whether that is a pair; of an instruction's address. */
+/* Writable bits: of an event, the resource selector number and TYPE (single or pair); of an address comparator, a word-aligned address. */
 constexpr std::uint64_t event = 0x9f, address = all & ~std::uint64_t{3};
 
 } // namespace

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers of a trace unit (Arm ARM, DDI0487, D19.3, "Trace registers"; IHI0064, chapter 7), by their offsets in its memory map,
- * which system registers have, too (SystemAccess). Keeps values, and says which writes are taken: what they do is TraceUnit's.
+ * Registers of a trace unit (Arm ARM, DDI0487, D19.3, "Trace registers"; IHI0064, chapter 7), addressed by their offsets in the memory
+ * map; SystemAccess turns system registers into these offsets. The class keeps the values and decides which writes take effect;
+ * TraceUnit acts on them.
  *
- * Where the architecture leaves open what a write does while the trace unit is not idle ("CONSTRAINED UNPREDICTABLE") it is ignored.
+ * Where a write while the trace unit is not idle is CONSTRAINED UNPREDICTABLE, it is ignored.
  */
 #ifndef HWSIM_ARM64_ETM_REGISTERS_H
 #define HWSIM_ARM64_ETM_REGISTERS_H
@@ -34,35 +35,35 @@ constexpr std::uint64_t idle = 1, pmstable = 2; /* TRCSTATR */
 constexpr std::uint64_t bb = 1 << 3, cci = 1 << 4, cid = 1 << 6, vmid = 1 << 7, ts = 1 << 11,
 			rs = 1 << 12;      /* TRCCONFIGR */
 constexpr std::uint64_t ssstatus = 1 << 9; /* TRCVICTLR */
-constexpr unsigned exlevel_ns = 20;        /* likewise: the first of one for each exception level that is not traced */
-constexpr unsigned comparator_exlevel_ns = 12; /* TRCACATR: likewise */
+constexpr unsigned exlevel_ns = 20;        /* TRCVICTLR: bit number for EL0; a set bit excludes an exception level from trace */
+constexpr unsigned comparator_exlevel_ns = 12; /* TRCACATR: bit number for EL0; a set bit excludes a level from comparison */
 constexpr std::uint64_t compares_cid = 1 << 2,
-			compares_vmid = 1 << 3;                /* likewise: with comparator 0, the one that there is */
+			compares_vmid = 1 << 3;                /* TRCACATR: also compare with identifier comparator 0, the only one */
 constexpr std::uint64_t rldself = 1 << 16, cntchain = 1 << 17; /* TRCCNTCTLR */
 constexpr std::uint64_t atb = 1 << 11;                         /* TRCEVENTCTL1R: event 0 is a trigger */
 } // namespace bits
 
-/* What a trace unit has: its identification registers, and what they say. These are of an ETE. */
+/* The features of a trace unit: its identification registers, and accessors for their fields. The default values are an ETE's. */
 struct Features {
 	std::uint32_t idr0 =
 		0x2800'02a1; /* 64-bit timestamps, COMMOPT, one event, return stack, cycle counting, branch broadcasting */
-	std::uint32_t idr1 = 0x4100'fff0; /* by Arm; ETE, of which TRCDEVARCH says the version */
+	std::uint32_t idr1 = 0x4100'fff0; /* designed by Arm; ETE, whose version is in TRCDEVARCH */
 	std::uint32_t idr2 =
-		0x0000'1088; /* context and VM identifiers of 32 bits, addresses of 64; WFI is no P0 element */
-	std::uint32_t idr3 = 0x0030'0004; /* EL0 and EL1 of the non-secure state; the least cycle threshold is 4 */
+		0x0000'1088; /* 32-bit context and VM identifiers, 64-bit addresses; WFI is not a P0 element */
+	std::uint32_t idr3 = 0x0030'0004; /* EL0 and EL1 in Non-secure state; the minimum cycle threshold is 4 */
 	std::uint32_t idr4 =
-		0x1103'0004; /* four pairs of resource selectors, and of address comparators; a comparator of either identifier */
+		0x1103'0004; /* four resource selector pairs, four address comparator pairs, one Context ID and one VMID comparator */
 	std::uint32_t idr5 =
-		0x2847'0000; /* two counters; a sequencer of four states; triggers; trace identifiers of seven bits; no external inputs */
+		0x2847'0000; /* two counters, a sequencer with four states, ATB triggers, 7-bit trace IDs, no external inputs */
 	std::uint32_t idr8 = 0;              /* no speculation */
 	std::uint32_t devarch = 0x4770'5a13; /* ETE 1.0 */
 	std::uint32_t devtype = 0x13;
-	std::uint32_t authstatus = 0x0c; /* non-invasive debug is enabled, of the non-secure state, the only one */
+	std::uint32_t authstatus = 0x0c; /* non-invasive debug is enabled in Non-secure state, the only one implemented */
 
 	bool is_ete() const { return (devarch & 0xffff) == 0x5a13; }
-	/* Of its own, by TRCOSLAR; else it follows the processor's. */
+	/* Does the trace unit have an OS lock of its own (TRCOSLAR)? If not, it follows the processor's. */
 	bool has_os_lock() const { return !is_ete(); }
-	/* Does TRFCR_EL1 say which levels may be traced? (FEAT_TRF, which an ETE comes with; our ETMv4 is of a processor without.) */
+	/* Does TRFCR_EL1 control which levels may be traced? FEAT_TRF comes with an ETE; the processor of the modelled ETMv4 lacks it. */
 	bool has_trace_filter() const { return is_ete(); }
 	unsigned address_pairs() const { return idr4 & 15; }
 	unsigned selector_pairs() const { return (idr4 >> 16 & 15) + 1; }
@@ -73,7 +74,7 @@ struct Features {
 	unsigned least_cycle_threshold() const { return idr3 & 0xfff; }
 };
 
-/* An ETMv4.2, which has the rest in common with the ETE. */
+/* An ETMv4.2; the other registers are the same as the ETE's. */
 inline constexpr Features etmv4 = {.idr1 = 0x4100'f420, .devarch = 0x4772'4a13};
 
 class Registers
@@ -81,27 +82,27 @@ class Registers
 public:
 	explicit Registers(const Features &which);
 
-	/* Nothing where there is no such register, or it can only be written. */
+	/* Returns nothing if there is no such register or it is write-only. */
 	std::optional<std::uint64_t> read(std::uint32_t offset) const;
-	/* False where there is none, or it can only be read. One that is ignored is a write, too. */
+	/* False if there is no such register or it is read-only. A write that is ignored returns true. */
 	bool write(std::uint32_t offset, std::uint64_t value);
 
-	/* As they are inside. */
+	/* The stored value, without what read() does for registers that are computed. */
 	std::uint64_t operator[](std::uint32_t offset) const { return values[offset / 4]; }
 	bool is_set(std::uint32_t offset, std::uint64_t mask) const { return values[offset / 4] & mask; }
 	bool enabled() const { return is_set(reg::prgctlr, bits::en); }
-	/* The trace unit says it itself. */
+	/* The trace unit changes a register itself. */
 	void set(std::uint32_t offset, std::uint64_t value) { values[offset / 4] = value; }
-	/* TRCSTATR never says idle. */
+	/* Fault: TRCSTATR.IDLE is never set. */
 	void set_never_idle(bool now) { never_idle = now; }
-	/* OSLSR_EL1.OSLK of the processor, which a trace unit with OSLM 0b100 follows, and one with OSLM 0b010 does not. */
+	/* OSLSR_EL1.OSLK of the processor has changed. A trace unit with OSLM 0b100 follows it, one with OSLM 0b010 does not. */
 	void set_os_lock(bool now) { os_lock = features.has_os_lock() ? os_lock : now; }
 	bool os_locked() const { return os_lock; }
 
 	const Features features;
 
 private:
-	/* Registers of one kind: how many, how far from each other, which bits can be written. */
+	/* An array of registers of one kind: their number, their distance, and which bits are writable. */
 	struct Row {
 		std::uint32_t offset;
 		unsigned count;

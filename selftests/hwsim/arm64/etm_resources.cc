@@ -8,13 +8,13 @@ namespace hwsim::arm64::etm
 namespace
 {
 
-/* TRCRSCTLR<n>.GROUP; the resources of a group are bits of SELECT, of this one counters and behind them states of the sequencer. */
+/* TRCRSCTLR<n>.GROUP. Each bit of SELECT is a resource of the group; group 2 has counters in bits 0 to 3, then sequencer states. */
 enum class Group : std::uint8_t { counters_and_sequencer = 2, comparators = 4, ranges = 5 };
 
 constexpr std::uint64_t inverted = 1 << 20, pair_inverted = 1 << 21;
 constexpr std::uint64_t is_pair = 0x80, selector = 0x1f, pair = 0xf;
 constexpr unsigned first_state = 4;
-/* Selectors 0 and 1 are never and always. */
+/* Selector 0 is never active, selector 1 always is. */
 constexpr unsigned always = 1;
 
 } // namespace
@@ -32,7 +32,7 @@ void Resources::start()
 		used |= varies(registers[control]);
 }
 
-/* Does the comparator's address lie here? */
+/* Does the address of comparator "n" equal "pc"? */
 bool Resources::at_comparator(unsigned n, std::uint64_t pc) const
 {
 	return registers[reg::acvr + 8 * n] == pc;
@@ -43,7 +43,7 @@ bool Resources::in_range(unsigned n, std::uint64_t pc) const
 	return pc >= registers[reg::acvr + 16 * n] && pc <= registers[reg::acvr + 16 * n + 8];
 }
 
-/* It is to be decremented in so many of the cycles. How often it was reloaded. */
+/* Counter "n" is decremented in "decrements" of the cycles. Returns how often it was reloaded. */
 std::uint32_t Resources::count(unsigned n, std::uint32_t decrements, std::uint32_t cycles)
 {
 	const std::uint64_t control = registers[reg::cntctlr + 4 * n], reload = registers[reg::cntrldvr + 4 * n];
@@ -61,7 +61,7 @@ std::uint32_t Resources::count(unsigned n, std::uint32_t decrements, std::uint32
 		zero = std::max(zero, static_cast<std::uint32_t>(decrements - value));
 		value = 0;
 	}
-	/* What it counts happened before, in more cycles than these, it may be. */
+	/* The decrement events are of the previous block, which may have had more cycles than this one. */
 	at_zero[n] = std::min(zero, cycles);
 	if (happened(control >> 8 & 0xff)) {
 		value = reload;
@@ -71,7 +71,7 @@ std::uint32_t Resources::count(unsigned n, std::uint32_t decrements, std::uint32
 	return reloads;
 }
 
-/* IHI0064, "Sequencer": to the next state, or back to the one before, unless both is asked for; a reset goes before either. */
+/* IHI0064, "Sequencer": moves to the next or to the previous state, but not if both events occur; a reset takes precedence. */
 void Resources::sequence()
 {
 	const std::uint64_t state = registers[reg::seqstr];
@@ -88,7 +88,7 @@ void Resources::sequence()
 		registers.set(reg::seqstr, forward ? state + 1 : state - 1);
 }
 
-/* In how many of the cycles a selector with this control is active. */
+/* The number of cycles in which a selector with this TRCRSCTLR<n> value is active. */
 std::uint32_t Resources::select(std::uint64_t control, std::uint64_t pc) const
 {
 	std::uint32_t most = 0;
@@ -120,7 +120,7 @@ void Resources::advance(std::uint32_t cycles, std::uint64_t pc)
 {
 	if (!cycles)
 		return;
-	/* Counters and sequencer see what happened before, and that these cycles pass. */
+	/* Counters and sequencer react to the events of the previous block; only selector 1 counts the cycles of this one. */
 	active[always] = cycles;
 	for (unsigned n = 0, reloads = 0; n < registers.features.counters(); n++) {
 		const std::uint64_t control = registers[reg::cntctlr + 4 * n];
@@ -134,8 +134,8 @@ void Resources::advance(std::uint32_t cycles, std::uint64_t pc)
 }
 
 /*
- * In how many of the cycles that passed last. What is combined overlaps as far as it can: PAIRINV, and INV of both, make of it what else
- * there is (Arm ARM, TRCRSCTLR<n>: A and B, not A and B, not A and not B, and the opposite of each).
+ * The number of cycles of the last block in which the event occurred. The two selectors of a pair are ANDed, and assumed to overlap as much
+ * as possible. PAIRINV, and INV of each selector, give the other functions (Arm ARM, TRCRSCTLR<n>).
  */
 std::uint32_t Resources::times(std::uint64_t event) const
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Resources of a trace unit (IHI0064, "Resources"): counters, a sequencer, and the selectors by which events are chosen, alone or in
- * pairs. There are no external inputs, and no single-shot comparators: an event that wants one never happens.
+ * Resources of a trace unit (IHI0064, "Resources"): counters, a sequencer, and the resource selectors that events use, singly or in pairs.
+ * There are no external inputs and no single-shot comparators: an event that selects one never occurs.
  *
- * Time passes block by block. What follows from what happened in one is there in the next.
+ * Time advances by basic blocks. Counters and sequencer react in the next block to the events of this one.
  */
 #ifndef HWSIM_ARM64_ETM_RESOURCES_H
 #define HWSIM_ARM64_ETM_RESOURCES_H
@@ -21,13 +21,13 @@ class Resources
 public:
 	explicit Resources(Registers &of) : registers(of) {}
 
-	/* The trace unit is enabled: counters and sequencer begin with what their registers say. */
+	/* The trace unit is being enabled: counters and sequencer start from the values in their registers. */
 	void start();
-	/* So many cycles pass, at an instruction. */
+	/* Lets this many cycles pass, with the block that begins at "pc". */
 	void advance(std::uint32_t cycles, std::uint64_t pc);
-	/* Did this event happen in those cycles? As registers code it, in a field of eight bits: a selector, or a pair of them. */
+	/* Did this event occur in those cycles? It is encoded as in registers: 8 bits that name a selector or a pair of selectors. */
 	bool happened(std::uint64_t event) const;
-	/* Is there an event that depends on more than the constant selectors 0 and 1? */
+	/* Does any event use more than the constant selectors 0 and 1? */
 	bool in_use() const { return used; }
 
 private:
@@ -41,7 +41,7 @@ private:
 	std::uint32_t select(std::uint64_t control, std::uint64_t pc) const;
 
 	Registers &registers;
-	/* Of the cycles that passed last: how many, in how many each counter was at zero, and each selector active. */
+	/* About the last advance(): the number of cycles, and in how many of them each counter was at zero and each selector active. */
 	std::uint32_t passed = 0;
 	std::array<std::uint32_t, most_counters> at_zero{};
 	std::array<std::uint32_t, most_selectors> active{};

@@ -16,7 +16,7 @@ void PacketStream::start(const StreamConfig &with)
 	cycles_known = false;
 }
 
-/* What no packet has told yet, and what a decoder forgets with a Trace Info packet. */
+/* Discards pending elements, and the state that a Trace Info packet resets in a decoder. */
 void PacketStream::forget()
 {
 	atoms = 0;
@@ -29,8 +29,8 @@ void PacketStream::forget()
 }
 
 /*
- * IHI0064, "Trace On element": in front of each stretch, and a decoder forgets return addresses there. Silicon tells the context behind each, even where
- * it is that of before (arm64/transitions).
+ * IHI0064, "Trace On element": precedes each contiguous stretch of trace; a decoder clears its return stack there. Silicon repeats the
+ * context after each of them even if it is unchanged (arm64/transitions).
  */
 void PacketStream::enable(const Address &at, const Context &in)
 {
@@ -46,7 +46,7 @@ void PacketStream::enable(const Address &at, const Context &in)
 	put_place(at, in);
 }
 
-/* Where a branch led that leaves the trace is not told: the instruction there is not traced. */
+/* The target of a branch that leaves the traced code gets no packet, because the instruction there is not traced. */
 void PacketStream::disable()
 {
 	on = false;
@@ -54,7 +54,7 @@ void PacketStream::disable()
 	settle();
 }
 
-/* IHI0064, "Cycle counting": the first count of a stretch is unknown, and so is one that the counter cannot hold. */
+/* IHI0064, "Cycle counting": the count is unknown at the first element of a stretch, and when it exceeds the counter's maximum. */
 void PacketStream::count_cycles()
 {
 	if (cycles_known && cycles_passed < *config.cycle_threshold)
@@ -68,7 +68,10 @@ void PacketStream::count_cycles()
 	cycles_known = true;
 }
 
-/* IHI0064, "Exception Return element"; ETE has none: a decoder knows the instruction. Silicon has it behind the address (arm64/transitions). */
+/*
+ * IHI0064, "Exception Return element": ETE has no such packet, because a decoder recognizes the instruction. Silicon puts the packet after
+ * the address (arm64/transitions).
+ */
 void PacketStream::exception_return(const Address &to, const Context &in)
 {
 	if (muted)
@@ -83,8 +86,8 @@ void PacketStream::exception_return(const Address &to, const Context &in)
 }
 
 /*
- * One address serves for where a branch has led and where the exception returns to, if nothing was executed in between. Not with the
- * return stack, of which a decoder may take that for a use (OpenCSD's does).
+ * If no instruction was executed since the last branch, its target is also the preferred return address, and one Address packet serves for
+ * both. This is not done with the return stack: a decoder may take the missing target for a return stack match (OpenCSD does).
  */
 void PacketStream::exception(Exception type, const Address &return_address)
 {
@@ -136,7 +139,7 @@ void PacketStream::instrumentation(std::uint8_t level, std::uint64_t value)
 	put(etm::instrumentation(level, value));
 }
 
-/* IHI0064, "Trace synchronization": alignment, Trace Info, and the place anew. */
+/* IHI0064, "Trace synchronization": Alignment Synchronization, Trace Info, then address and context. */
 void PacketStream::sync(const Address &since, const Context &in)
 {
 	if (muted)
@@ -155,7 +158,7 @@ void PacketStream::put_sync()
 	synchronized = true;
 }
 
-/* IHI0064, "Overflow packet". */
+/* IHI0064, "Overflow packet": pending elements are lost. */
 void PacketStream::begin_overflow()
 {
 	atoms = 0;
@@ -177,7 +180,7 @@ void PacketStream::end_overflow(const Address &at, const Context &in)
 	enable(at, in);
 }
 
-/* All that has been told, up to here. */
+/* Turns all pending elements into packets: atoms, then the target of the last one. */
 void PacketStream::settle()
 {
 	flush_atoms();
@@ -209,7 +212,7 @@ void PacketStream::put_address(const Address &to)
 	history.add(to);
 }
 
-/* With the context, unless that is what was told last. */
+/* Puts an address, together with the context unless it is unchanged. */
 void PacketStream::put_place(const Address &to, const Context &in)
 {
 	if (told == in) {
@@ -225,7 +228,7 @@ void PacketStream::put(const Packet &packet)
 {
 	if (muted)
 		return;
-	/* All of its bytes: a copy of a constant size takes a few instructions. */
+	/* Copies all of Packet::bytes, not only the valid ones: a copy of constant size takes only a few instructions. */
 	std::ranges::copy(packet.bytes, queue.begin() + static_cast<std::ptrdiff_t>(used));
 	used += packet.size;
 	since_sync += packet.size;

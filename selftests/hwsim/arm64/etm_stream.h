@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PacketStream: the packets of one trace of ETMv4 or ETE in order, with everything a packet inherits from those before it: pending
- * atoms, the target that a branch has yet to be given, the last addresses, the context, return addresses, the last time, cycles, the
- * bytes since the last synchronization. It is told what to say and says it; whether anything is to be said at all (ViewInst, the
- * exception level) is the trace unit's business.
+ * PacketStream: generates the packets of one ETMv4 or ETE trace, in order, and keeps the state on which a packet depends: pending atoms,
+ * the pending branch target, the address history, the context, the return stack, the last timestamp, cycles, and the bytes since the last
+ * synchronization. TraceUnit decides which elements are traced (ViewInst, the exception level) and calls the functions below for them.
  */
 #ifndef HWSIM_ARM64_ETM_STREAM_H
 #define HWSIM_ARM64_ETM_STREAM_H
@@ -20,17 +19,17 @@
 namespace hwsim::arm64::etm
 {
 
-/* What TRCCONFIGR and other registers say, and what the trace unit has. */
+/* The settings of TRCCONFIGR and other registers, and the features of the trace unit. */
 struct StreamConfig {
 	bool ete = false;
 	bool return_stack = false;                    /* TRCCONFIGR.RS */
 	unsigned return_depth = 3;                    /* up to 15 (IHI0064, "Return stack") */
-	bool broadcast = false;                       /* TRCCONFIGR.BB, wherever TRCBBCTLR says */
-	std::optional<std::uint32_t> cycle_threshold; /* TRCCONFIGR.CCI: TRCCCCTLR */
-	std::uint32_t most_cycles = 0xfff;            /* of the counter: TRCIDR2.CCSIZE */
+	bool broadcast = false;                       /* TRCCONFIGR.BB, for all addresses whatever TRCBBCTLR says */
+	std::optional<std::uint32_t> cycle_threshold; /* TRCCCCTLR, if TRCCONFIGR.CCI is set */
+	std::uint32_t most_cycles = 0xfff;            /* maximum of the cycle counter: TRCIDR2.CCSIZE */
 	bool timestamp_markers = false;               /* TRCIDR0.TSMARK */
 	unsigned vmid_bytes = 4;                      /* TRCIDR2.VMIDSIZE */
-	std::uint32_t sync_period = 0;                /* bytes: TRCSYNCPR; 0 is never */
+	std::uint32_t sync_period = 0;                /* TRCSYNCPR, in bytes; 0 is never */
 };
 
 class PacketStream
@@ -38,23 +37,23 @@ class PacketStream
 public:
 	static constexpr unsigned deepest_return_stack = 15;
 
-	/* The trace unit is enabled; nothing that was before is known any more. */
+	/* The trace unit is being enabled: discards all state of an earlier trace. */
 	void start(const StreamConfig &with);
-	/* It is disabled: what is pending goes out. */
+	/* The trace unit is being disabled: turns pending elements into packets. */
 	void stop() { settle(); }
 
-	/* ViewInst goes active at an instruction, and inactive behind the last thing that was told. */
+	/* ViewInst becomes active at instruction "at"; it becomes inactive after the last element that was traced. */
 	void enable(const Address &at, const Context &in);
 	void disable();
 	bool enabled() const { return on; }
 
 	/*
-	 * P0 elements (IHI0064, "P0 elements"), each with all that it needs. Branches that were not taken, and instructions that are no
-	 * branches (ISB; WFI and WFE, TSTART where the trace unit counts them), which are E.
+	 * P0 elements (IHI0064, "P0 elements"), each with the packets that belong to it. not_taken() is an N atom. executed() is an E atom
+	 * for an instruction that is not a branch: ISB, and WFI, WFE or TSTART where the trace unit treats them as P0 elements.
 	 */
 	void not_taken() { element(false); }
 	void executed() { element(true); }
-	/* A direct branch needs no address, unless all branches are to have one (IHI0064, "Branch broadcasting"). */
+	/* A direct branch needs no target address, unless branch broadcasting is enabled (IHI0064, "Branch broadcasting"). */
 	void direct(const Address &to)
 	{
 		if (config.broadcast)
@@ -81,8 +80,8 @@ public:
 		indirect(to);
 	}
 	/*
-	 * IHI0064, "Return stack": the last return address needs not be told, and is used up by that. If it is another one it is told, and
-	 * what is on the stack stays there, as in a decoder.
+	 * IHI0064, "Return stack": a target that matches the top entry needs no Address packet, and the entry is popped. Any other target
+	 * is traced and the stack is left unchanged, as in a decoder.
 	 */
 	void ret(const Address &to)
 	{
@@ -95,7 +94,7 @@ public:
 		element(true);
 	}
 	void exception_return(const Address &to, const Context &in);
-	/* An exception, which returns to an address if it does; and the handler, if it is traced. */
+	/* An exception with its preferred return address. Then call handler() with the start of the handler, if that is traced. */
 	void exception(Exception type, const Address &return_address);
 	void handler(const Address &at, const Context &in)
 	{
@@ -103,41 +102,41 @@ public:
 			lead_to(at, in);
 	}
 
-	/* The context changes without a branch. To be told where nothing has been executed since the last P0 element. */
+	/* The context changes without a branch. To be called only when no instruction has been executed since the last P0 element. */
 	void context(const Context &in);
 	void timestamp(std::uint64_t time);
-	/* Cycles pass. They are told behind the P0 element by which the threshold is reached. */
+	/* Cycles pass. A Cycle Count packet follows the first P0 element at which the threshold has been reached. */
 	void cycles(std::uint32_t count);
 	void event(std::uint8_t events);
 	void instrumentation(std::uint8_t level, std::uint64_t value);
 
 	/*
-	 * Synchronization. "since" is the first instruction behind the last P0 element: a decoder that begins here executes from there
-	 * on what the next one tells.
+	 * Synchronizes. "since" is the first instruction after the last P0 element: a decoder that starts here follows the code from there
+	 * to the next P0 element.
 	 */
 	void sync(const Address &since, const Context &in);
 	bool sync_due() const { return config.sync_period && since_sync >= config.sync_period; }
 
 	/*
-	 * The FIFO overflows: what is pending is lost, and nothing gets through until the Overflow packet. Then a decoder has to find
-	 * its way anew; without a place it does where ViewInst goes active.
+	 * The FIFO overflows: pending elements are lost, and no packet is generated until the Overflow packet. A decoder then has to
+	 * synchronize again: at the given address, or without one where ViewInst becomes active next.
 	 */
 	void begin_overflow();
 	void end_overflow();
 	void end_overflow(const Address &at, const Context &in);
 	bool overflowing() const { return muted; }
 
-	/* Bytes not yet taken. */
+	/* The bytes generated since the last taken(). */
 	std::span<const std::uint8_t> pending() const { return {queue.data(), used}; }
 	void taken() { used = 0; }
-	/* Where ViewInst goes active next it synchronizes first, as it does behind start(). */
+	/* Makes the next enable() synchronize first, as the first one after start() does. */
 	void request_sync() { synchronized = false; }
 
 private:
-	/* Enough for the longest thing said at once, behind the owner's threshold. */
+	/* Enough for the owner's flush threshold and the most that is generated between two of its checks. */
 	static constexpr std::size_t capacity = 4096;
 
-	/* The target of the atom before goes out first, and then there is none. */
+	/* If the previous atom still has a pending target, that target is put out first. */
 	void add_atom(bool taken)
 	{
 		if (target)
@@ -189,8 +188,8 @@ private:
 
 	std::uint32_t atoms = 0;
 	unsigned atom_count = 0;
-	std::optional<Address> target;         /* of the last atom; no packet has it yet */
-	std::optional<Context> target_context; /* of that, where it may be another one than before */
+	std::optional<Address> target;         /* target of the last atom, not yet in any packet */
+	std::optional<Context> target_context; /* context at the target, if it may have changed */
 	AddressHistory history;
 	std::optional<Context> told;
 
@@ -202,7 +201,7 @@ private:
 	bool cycles_known = false;
 	std::uint32_t since_sync = 0;
 
-	/* With room for the rest of a Packet, which is written with what it has. */
+	/* The excess over the capacity is needed because put() copies all of Packet::bytes, not only the valid ones. */
 	std::array<std::uint8_t, capacity + sizeof Packet::bytes> queue{};
 	std::size_t used = 0;
 };

@@ -6,7 +6,7 @@ namespace hwsim::arm64
 namespace
 {
 
-/* IHI0029, "Frame descriptions": an even place has an ID or data, of which the lowest bit is elsewhere; an odd one has data. */
+/* IHI0029, "Frame descriptions": an even byte is an ID, or data whose lowest bit is in the auxiliary byte; an odd byte is data. */
 constexpr std::uint8_t is_id = 1;
 constexpr std::size_t auxiliary = Formatter::frame_size - 1;
 
@@ -47,7 +47,7 @@ void Formatter::taken(std::size_t bytes)
 	whole.erase(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(bytes));
 }
 
-/* In an odd place there can be none: it goes before the last byte, and is said to take effect behind that. */
+/* An odd byte cannot be an ID. There the ID goes before the previous byte, with the auxiliary bit that delays it until after that byte. */
 void Formatter::change_to(std::uint8_t id)
 {
 	const bool late = used % 2;
@@ -70,7 +70,7 @@ void Formatter::add(std::uint8_t byte)
 	advance();
 }
 
-/* Of an even place: the lowest bit of its data; of an ID whether it takes effect behind the next byte. */
+/* The auxiliary bit of an even byte: the lowest bit of data; for an ID, whether it takes effect after the next byte. */
 void Formatter::set_auxiliary(std::size_t at, bool value)
 {
 	const auto bit = static_cast<std::uint8_t>(1 << at / 2);

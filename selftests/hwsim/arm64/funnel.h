@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Funnel: several inputs into one output (CoreSight SoC-400 TRM, DDI0480, "ATB funnel"). An input that is not enabled takes nothing. */
+/* Funnel: merges several inputs into one output (CoreSight SoC-400 TRM, DDI0480, "ATB funnel"). A disabled input accepts no bytes. */
 #ifndef HWSIM_ARM64_FUNNEL_H
 #define HWSIM_ARM64_FUNNEL_H
 

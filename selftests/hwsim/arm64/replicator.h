@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Replicator: one input into two outputs, each of which leaves out trace IDs by sixteens (CoreSight SoC-400 TRM, DDI0480, "ATB replicator").
- * Both have to take what goes to both.
+ * Replicator: sends one input to two outputs, each of which can filter out trace IDs in groups of 16 (CoreSight SoC-400 TRM, DDI0480, "ATB
+ * replicator"). A byte for both outputs is accepted only when both take it.
  */
 #ifndef HWSIM_ARM64_REPLICATOR_H
 #define HWSIM_ARM64_REPLICATOR_H

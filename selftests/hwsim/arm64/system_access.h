@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Instructions that are about the trace unit and its buffer, which a processor without them does not know: MRS and MSR of their
+ * The instructions that concern the trace unit and the trace buffer, both of which the emulated processor lacks: MRS and MSR of their
  * registers, TSB CSYNC, and a hint by which a program gives the virtual hardware a command (Control).
  */
 #ifndef HWSIM_ARM64_SYSTEM_ACCESS_H
@@ -12,7 +12,7 @@
 namespace hwsim::arm64
 {
 
-/* A system register by the numbers that MRS and MSR have (Arm ARM, DDI0487, C5.1.2); op0 is 2 or 3. */
+/* Encodes a system register from its fields in MRS and MSR (Arm ARM, DDI0487, C5.1.2); op0 is 2 or 3. */
 constexpr std::uint16_t system_register(unsigned op0, unsigned op1, unsigned crn, unsigned crm, unsigned op2)
 {
 	return static_cast<std::uint16_t>((op0 & 1) << 14 | op1 << 11 | crn << 7 | crm << 3 | op2);
@@ -23,12 +23,12 @@ namespace sysreg
 
 constexpr std::uint16_t oslar_el1 = system_register(2, 0, 1, 0, 4), id_aa64dfr0_el1 = system_register(3, 0, 0, 5, 0),
 			trfcr_el1 = system_register(3, 0, 1, 2, 1);
-/* Those of the trace buffer are beside each other. */
+/* The trace buffer registers are contiguous: from the first to the last one. */
 constexpr std::uint16_t trblimitr_el1 = system_register(3, 0, 9, 11, 0), trbidr_el1 = system_register(3, 0, 9, 11, 7);
 
 } // namespace sysreg
 
-/* The registers of the trace unit have op0 2 and op1 1, and offsets in its memory map that follow from the rest. */
+/* The trace unit's registers have op0 2 and op1 1; the other fields give the offset in its memory map. */
 constexpr std::optional<std::uint32_t> trace_register_offset(std::uint16_t reg)
 {
 	if (reg >> 11 != 1)
@@ -41,14 +41,14 @@ struct SystemAccess {
 	enum class Kind : std::uint8_t { none, read, write, trace_synchronization, command };
 
 	Kind kind = Kind::none;
-	std::uint8_t operand = 0; /* the general register; 31 is zero */
+	std::uint8_t operand = 0; /* the general-purpose register; 31 is XZR */
 	std::uint16_t reg = 0;
 };
 
-/* No architecture has allocated this hint (C6.2, "HINT"), so it does nothing on any other machine. */
+/* The architecture has not allocated this hint (C6.2, "HINT"), so it is a NOP on any other machine. */
 constexpr std::uint32_t command_hint = 0xd503'2fff, tsb_csync = 0xd503'225f;
 
-/* Nothing for an instruction that is about something else. */
+/* Decodes an instruction; the kind is "none" if it is not one of these. */
 constexpr SystemAccess system_access(std::uint32_t word)
 {
 	using Kind = SystemAccess::Kind;

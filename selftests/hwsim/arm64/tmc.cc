@@ -9,15 +9,15 @@ namespace
 {
 
 constexpr std::uint64_t word = 4, page_size = 4096;
-/* Frames are written when there are so many bytes of them: a burst on the bus. */
+/* Frames are written once this many bytes have accumulated: a burst on the bus. */
 constexpr std::size_t burst = 512;
-/* What an ETF holds back that lets trace through. */
+/* The bytes that an ETF in hardware FIFO mode holds back. */
 constexpr std::size_t held_back = 1024;
-/* 4 GiB, more than guests have memory. */
+/* 4 GiB, more memory than any guest has. */
 constexpr std::uint64_t most_pages = std::uint64_t{1} << 20;
-/* What RRD reads as where there is nothing more. */
+/* The value of RRD when there is no more data. */
 constexpr std::uint32_t no_more = 0xffff'ffff;
-/* A table of an ETR that scatters: entries of 32 bits. */
+/* Types of the 32-bit entries of an ETR's scatter-gather table. */
 constexpr unsigned last_entry = 1, link_entry = 3;
 
 constexpr std::uint32_t flush_control_bits = 0x7773, axi_bits = 0x000f'0fbf;
@@ -71,7 +71,7 @@ void Tmc::show_pair(std::uint32_t low, std::uint32_t high, std::uint64_t value)
 	show(high, static_cast<std::uint32_t>(value >> 32));
 }
 
-/* DDI0461, "Programmers model": what can be written while trace is captured is CTL and FFCR; other writes are ignored then. */
+/* DDI0461, "Programmers model": while trace capture is enabled, only CTL and FFCR can be written; other writes are ignored. */
 bool Tmc::put(std::uint32_t at, std::uint32_t value)
 {
 	const bool enabled = shows(reg::ctl, capture);
@@ -86,7 +86,7 @@ bool Tmc::put(std::uint32_t at, std::uint32_t value)
 		put_flush_control(value);
 		return true;
 	case reg::rrp:
-		/* Of a RAM also while it is stopped: so it is read from another place. */
+		/* An ETB or ETF also accepts this while it is stopped, so that software can read from another place. */
 		if (in_memory() ? !enabled && config.save_restore : !captures()) {
 			show(at, in_memory() ? value : value % config.ram & ~0xfu);
 			show_word();
@@ -136,7 +136,7 @@ bool Tmc::put(std::uint32_t at, std::uint32_t value)
 	return true;
 }
 
-/* "FFCR, Formatter and Flush Control": a flush that is asked for ends by itself, and may stop. */
+/* "FFCR, Formatter and Flush Control": a manual flush completes at once, clears FlushMan, and may stop the formatter. */
 void Tmc::put_flush_control(std::uint32_t value)
 {
 	show(reg::ffcr, value & flush_control_bits);
@@ -175,7 +175,7 @@ void Tmc::start()
 	}
 }
 
-/* At once: what is not written by now is lost. */
+/* Disabling takes effect at once: what has not been written by then is lost. */
 void Tmc::disable()
 {
 	counts.discarded += formatter.frames().size() + waiting_bytes;
@@ -186,7 +186,7 @@ void Tmc::disable()
 	show_ready();
 }
 
-/* Nothing is captured. */
+/* Capture has ended: sets STS.TMCReady, unless the fault prevents it. */
 void Tmc::show_ready()
 {
 	show(reg::sts, never_ready ? read(reg::sts) & ~ready : read(reg::sts) | ready);
@@ -240,7 +240,7 @@ std::size_t Tmc::receive(std::uint8_t id, std::span<const std::uint8_t> bytes)
 	return bytes.size();
 }
 
-/* In the order it came; what finds no room below stays, and what comes behind it. */
+/* Passes trace on in order. Bytes that the receiver does not take stay, together with all that follow them. */
 void Tmc::let_through()
 {
 	while (!waiting.empty() && next) {
@@ -256,8 +256,8 @@ void Tmc::let_through()
 }
 
 /*
- * Our reading: one that comes along the bus is what the trigger input would be. It is in the trace (FFCR.EnTI), and TRG says how many words behind
- * it the trigger event is.
+ * Interpretation of the TRM: a trigger that arrives on the ATB acts like the trigger input. It is inserted into the trace (FFCR.EnTI), and
+ * the trigger event follows after as many words as TRG says.
  */
 void Tmc::trigger(std::uint8_t id)
 {
@@ -274,7 +274,7 @@ void Tmc::trigger(std::uint8_t id)
 		trigger_left = std::max<std::uint64_t>(read(reg::trg), 1);
 }
 
-/* In circular mode it goes on at the beginning, where the oldest is. */
+/* At the end of the buffer, writing continues at its beginning and overwrites the oldest trace. */
 void Tmc::write_frames()
 {
 	auto frames = formatter.frames();
@@ -318,7 +318,7 @@ bool Tmc::store(std::uint64_t at, std::span<const std::uint8_t> bytes)
 	return n < physical.size() && physical[n] && guest.write(*physical[n] + at % page_size, bytes);
 }
 
-/* STS.MemErr: nothing is captured from here on. */
+/* Sets STS.MemErr and stops capturing. */
 void Tmc::memory_fails()
 {
 	counts.errors++;
@@ -330,7 +330,7 @@ void Tmc::memory_fails()
 
 // --- where an ETR writes --------------------------------------------------------------------
 
-/* Looked up once: what tables say later does not count until it is started again. */
+/* Reads the tables once, at the start: later changes of the tables have no effect until the next start. */
 void Tmc::find_pages()
 {
 	pages.clear();
@@ -347,7 +347,7 @@ void Tmc::find_pages()
 		physical.push_back(catu ? catu->translate(page) : page);
 }
 
-/* DDI0461, "Scatter-gather": entries of four bytes, the page number above bit 4; the last of a table links to the next one. */
+/* DDI0461, "Scatter-gather": 4-byte entries, with the page number from bit 4 on; the last entry of a table links to the next table. */
 void Tmc::find_scattered_pages()
 {
 	std::uint64_t at = pair(reg::dbalo, reg::dbahi);
@@ -376,7 +376,7 @@ std::optional<std::uint64_t> Tmc::bus_address(std::uint64_t at) const
 
 // --- what is read ---------------------------------------------------------------------------
 
-/* The oldest byte is behind the newest once it is full. */
+/* Once the buffer is full, the oldest byte follows the newest one. */
 void Tmc::show_pointers()
 {
 	const std::uint64_t oldest = shows(reg::sts, full) ? offset : 0;
@@ -390,7 +390,7 @@ void Tmc::show_pointers()
 	show_word();
 }
 
-/* RRD: the word at the read pointer, which goes on with each read. */
+/* RRD: the word at the read pointer; each read advances that pointer. */
 void Tmc::show_word()
 {
 	if (in_memory())
@@ -411,7 +411,7 @@ void Tmc::was_read(std::uint32_t at)
 	if (at != reg::rrd || !has_word())
 		return;
 	show(reg::rrp, static_cast<std::uint32_t>((read(reg::rrp) + word) % config.ram));
-	/* All of it has been read: it is empty, as if it had not been full. */
+	/* All trace has been read: the RAM is empty, and not full any more. */
 	if (read(reg::rrp) == read(reg::rwp))
 		show(reg::sts, (read(reg::sts) & ~full) | empty);
 	show_word();

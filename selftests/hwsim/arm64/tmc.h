@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tmc: a trace memory controller (CoreSight TMC TRM, DDI0461): as ETR it writes to the memory of the machine, as ETB and ETF to a RAM of
- * its own, which is read word by word, and an ETF may let trace through instead.
+ * Tmc: a trace memory controller (CoreSight TMC TRM, DDI0461). An ETR writes to the machine's memory; an ETB or ETF writes to its own RAM,
+ * which software reads word by word. An ETF may pass trace on downstream instead (hardware FIFO mode).
  *
- * What it takes is in frames; they are written late, in blocks, and what has not been by then when it is disabled is gone: who wants all of it
- * has to flush and to stop first. What comes while it is disabled or stopped is discarded, so that it holds nobody up.
+ * Captured trace is formatted into frames, which are written in bursts. Frames not yet written when the TMC is disabled are lost: to keep
+ * them, software has to flush and stop first. Trace that arrives while the TMC is disabled or stopped is discarded, so it blocks no source.
  */
 #ifndef HWSIM_ARM64_TMC_H
 #define HWSIM_ARM64_TMC_H
@@ -45,9 +45,9 @@ enum class Mode : std::uint8_t { circular = 0, software_fifo = 1, hardware_fifo 
 
 struct Config {
 	Kind kind = Kind::etr;
-	/* As of CoreSight SoC-600: pointers and status may be written, and are not begun anew. */
+	/* A TMC of CoreSight SoC-600: software may write pointers and status, and a start does not reset them. */
 	bool save_restore = false;
-	std::uint32_t ram = 0x1'0000; /* bytes, of an ETB or ETF */
+	std::uint32_t ram = 0x1'0000; /* RAM size of an ETB or ETF in bytes */
 };
 } // namespace tmc
 
@@ -58,10 +58,10 @@ public:
 		std::uint64_t bytes = 0, discarded = 0, wraps = 0, starts = 0, flushes = 0, errors = 0;
 	};
 
-	/* With a CATU an ETR's addresses are those of that. */
+	/* If an ETR has a CATU, the CATU translates the ETR's addresses. */
 	Tmc(const tmc::Config &config, GuestMemory &memory, Catu *in_front);
 	void set_faults(const Faults &now);
-	/* For an ETF: where trace goes that it lets through. */
+	/* For an ETF: the receiver to which it passes trace on in hardware FIFO mode. */
 	void connect(AtbReceiver &to) { next = &to; }
 	void connect_from(AtbSender &from) { above = &from; }
 
@@ -118,13 +118,13 @@ private:
 	AtbReceiver *next = nullptr;
 	AtbSender *above = nullptr;
 	Formatter formatter;
-	std::vector<Waiting> waiting; /* in an ETF that lets it through */
+	std::vector<Waiting> waiting; /* trace in an ETF in hardware FIFO mode */
 	std::size_t waiting_bytes = 0;
 	std::vector<std::uint8_t> ram;
-	std::vector<std::uint64_t> pages; /* of the buffer: bus addresses, as tables said when it was started */
+	std::vector<std::uint64_t> pages; /* the buffer's pages: bus addresses, as read from tables at the start */
 	std::vector<std::optional<std::uint64_t>> physical;
-	std::uint64_t size = 0, offset = 0; /* bytes: of the buffer, and where the next frame goes */
-	std::uint64_t trigger_left = 0;     /* words up to the trigger event, if one is on its way */
+	std::uint64_t size = 0, offset = 0; /* in bytes: the buffer's size, and the offset of the next frame */
+	std::uint64_t trigger_left = 0;     /* words until the trigger event; 0 if none is pending */
 	bool never_ready = false, never_flushed = false;
 	std::uint64_t error_every = 0, next_error = UINT64_MAX;
 	Counts counts;

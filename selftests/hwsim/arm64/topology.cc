@@ -70,7 +70,7 @@ unsigned inputs_of(Kind kind)
 	}
 }
 
-/* "NAME[:PORT]", to be found when all are known. */
+/* An "out=NAME[:PORT]", to be resolved when all components are known. */
 struct Wish {
 	std::size_t from;
 	std::string to;

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Topology: which CoreSight components a machine has, and where the trace of each goes: read from a text of which the device tree of the guest
- * is made, too (selftests/hwsim/device-tree).
+ * Topology: which CoreSight components a machine has, and where the trace of each goes. It is read from a text from which the guest's
+ * device tree is also generated (selftests/hwsim/device-tree).
  *
- * A line is a component: its name, its kind, and words about it. Blank lines, and what follows "#" and a blank, are comments.
+ * Each line describes a component: its kind, its name, and its properties. Blank lines are ignored, and so is the rest of a line from "#"
+ * on.
  *
  *   ete NAME cpu=N              a trace unit with a trace buffer
- *   trbe NAME cpu=N             such a buffer
- *   etm NAME cpu=N [memory]     a trace unit by system registers, or in memory
+ *   trbe NAME cpu=N             a trace buffer
+ *   etm NAME cpu=N [memory]     a trace unit accessed by system registers, or memory-mapped
  *   funnel NAME
  *   replicator NAME
  *   etf NAME, etb NAME          a TMC with a RAM
  *   etr NAME [scatter-gather] [save-restore]
  *   catu NAME                   in front of an ETR
  *
- * "out=NAME[:PORT]" is where its trace goes; without a port to the next input that nothing leads to. A line with "each" is one for each
- * processor, with its number for each "@", and as its "cpu=" where there has to be one.
- * Components that are in memory follow each other there, a page for each, in the order of lines.
+ * "out=NAME[:PORT]" names the component that receives its trace; without a port, the first free input is used. A line with "each" stands
+ * for one line per processor, in which "@" is replaced by the processor's number; "cpu=" is added where the kind requires it.
+ * Memory-mapped components have one page each, in the order of their lines.
  */
 #ifndef HWSIM_ARM64_TOPOLOGY_H
 #define HWSIM_ARM64_TOPOLOGY_H
@@ -34,7 +35,7 @@ struct Topology {
 	enum class Kind : std::uint8_t { ete, trbe, etm, funnel, replicator, etf, etb, etr, catu };
 	struct Output {
 		std::size_t node;
-		unsigned port; /* of that */
+		unsigned port; /* input port of that node */
 	};
 	struct Node {
 		std::string name;
@@ -42,13 +43,13 @@ struct Topology {
 		std::optional<unsigned> cpu;
 		bool memory = false, scatter_gather = false, save_restore = false;
 		std::vector<Output> outputs;
-		std::optional<unsigned> page; /* of its registers */
+		std::optional<unsigned> page; /* page number of its memory-mapped registers */
 	};
 
-	/* Throws a sentence about what it does not understand. */
+	/* Throws std::runtime_error with a message if the text is invalid. */
 	static Topology read(std::string_view text, unsigned cpus);
 
-	/* Of a processor; null if it has none. */
+	/* The component of this kind that belongs to this processor; null if there is none. */
 	const Node *of_cpu(Kind kind, unsigned cpu) const;
 	unsigned pages() const;
 

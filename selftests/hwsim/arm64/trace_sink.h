@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* TraceSink: where the bytes of a trace unit go. */
+/* TraceSink: the destination of a trace unit's bytes. */
 #ifndef HWSIM_ARM64_TRACE_SINK_H
 #define HWSIM_ARM64_TRACE_SINK_H
 
@@ -13,11 +13,11 @@ namespace hwsim::arm64
 class TraceSink
 {
 public:
-	/* Is there any use in tracing? One that is full, but will go on, is enabled. */
+	/* Can the sink accept trace? One that is only stopped for the moment, such as a full one, counts as enabled. */
 	virtual bool enabled() const = 0;
-	/* Takes as many bytes as it can now; the others wait. */
+	/* Takes as many bytes as it can now, and returns how many; the caller keeps the rest. */
 	virtual std::size_t take(std::span<const std::uint8_t> bytes) = 0;
-	/* The trace unit has a trigger for it. */
+	/* The trace unit signals a trigger. */
 	virtual void trigger() = 0;
 
 protected:

@@ -10,7 +10,7 @@ namespace hwsim::arm64
 namespace
 {
 
-/* Do they agree in all bytes but those that the mask has a bit for? */
+/* Are "a" and "b" equal in all of their low four bytes, except those whose bit is set in "mask"? */
 bool agree(std::uint64_t a, std::uint64_t b, std::uint64_t mask)
 {
 	for (unsigned byte = 0; byte < 4; byte++)
@@ -76,7 +76,7 @@ void TraceUnit::set_os_lock(bool locked)
 	review();
 }
 
-/* Trace in a buffer has to be understood without what was in the one before. */
+/* A decoder must be able to read the trace in a buffer without that in the previous one. */
 void TraceUnit::sink_changed()
 {
 	if (sink.enabled())
@@ -111,7 +111,7 @@ void TraceUnit::start()
 	review();
 }
 
-/* What was told goes out; what finds no room then is lost (the trace unit is idle, so it waits for nobody). */
+/* Pending trace goes to the sink; what the sink does not take is lost, because a trace unit that is idle holds no trace. */
 void TraceUnit::stop()
 {
 	review();
@@ -132,7 +132,7 @@ bool TraceUnit::may_trace(unsigned level) const
 	return !registers.features.has_trace_filter() || (trfcr >> level & 1);
 }
 
-/* That, and the exception levels of ViewInst. */
+/* Recomputes which exception levels may be traced: prohibited regions, the exception levels of ViewInst, the OS lock, and the sink. */
 void TraceUnit::review()
 {
 	allowed = 0;
@@ -157,7 +157,7 @@ bool TraceUnit::comparator_takes(unsigned n, std::uint8_t level)
 	       (!(control & bits::compares_vmid) || agree(0, registers[reg::vmidcvr], registers[reg::vmidcctlr0]));
 }
 
-/* Of pairs of address comparators, both ends of a range being part of it. */
+/* Does an address range match? Each set bit of "pairs" selects a pair of address comparators; a range includes both of its ends. */
 bool TraceUnit::matches(std::uint64_t pairs, std::uint64_t pc, std::uint8_t level)
 {
 	for (unsigned n = 0; n < registers.features.address_pairs(); n++)
@@ -175,7 +175,7 @@ bool TraceUnit::is_viewed(std::uint64_t pc, std::uint8_t level)
 	       !matches(ranges >> 16 & 0xff, pc, level) && resources.happened(registers[reg::victlr] & 0xff);
 }
 
-/* Where the address is both it starts. */
+/* An address that is both a start and a stop address starts trace. */
 void TraceUnit::note_start_stop(std::uint64_t pc)
 {
 	const std::uint64_t control = registers[reg::vissctlr];
@@ -193,7 +193,7 @@ Context TraceUnit::context(std::uint8_t level)
 {
 	Context now;
 	now.level = level;
-	/* Without EL2 there are no virtual machines to be told apart. */
+	/* Without EL2 there is only one VMID. */
 	if (registers.is_set(reg::configr, bits::vmid))
 		now.vmid = 0;
 	if (registers.is_set(reg::configr, bits::cid))
@@ -217,7 +217,7 @@ void TraceUnit::disable()
 		flush();
 }
 
-/* A P0 element has been told, and the next instruction is there. */
+/* A P0 element has been traced, and execution continues at "to": decides whether the code there is traced. */
 void TraceUnit::led_to(const Place &to)
 {
 	since = to.pc;
@@ -274,7 +274,7 @@ void TraceUnit::interrupt(const Place &from, const Place &to)
 		stream.handler({to.pc}, context(to.level));
 }
 
-/* ISB is a P0 element, behind which a new context identifier is what counts. */
+/* ISB is a P0 element; a new context identifier takes effect after it. */
 void TraceUnit::barrier(std::uint64_t, const Place &next)
 {
 	if (!stream.enabled())
@@ -340,7 +340,10 @@ void TraceUnit::timestamp()
 	stream.timestamp(clock.counter());
 }
 
-/* TRCTSCTLR says when one is asked for; counters of a few cycles do it always, and while nothing else wants them they are not looked at. */
+/*
+ * TRCTSCTLR selects the event that requests timestamps. While "plain" is set, nothing else uses resources and they are not evaluated: the
+ * event counts as always occurring, as one from a counter of a few cycles does.
+ */
 void TraceUnit::timestamp_if_due()
 {
 	if (ticks % ticks_per_timestamp)
@@ -350,7 +353,7 @@ void TraceUnit::timestamp_if_due()
 		timestamp();
 }
 
-/* What finds no room in the sink waits; if it is too much nothing gets into the FIFO until there is some again. */
+/* Trace that the sink does not take waits in the FIFO. If too much waits, an overflow begins, which lasts until the FIFO is empty. */
 void TraceUnit::flush()
 {
 	const auto told = stream.pending();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * TraceUnit: the trace unit of one processor, an ETE or an ETMv4. Decides what is traced (IHI0064, "ViewInst"; Arm ARM, D5, "Trace
- * filtering") and says it to the PacketStream; carries out what its registers are told. Listens to the flow of its vCPU; the levels of that
- * are exception levels, the only mode that is traced is A64.
+ * TraceUnit: the trace unit of one processor, an ETE or an ETMv4. It decides what is traced (IHI0064, "ViewInst"; Arm ARM, D5, "Trace
+ * filtering"), passes elements to the PacketStream, and carries out register writes. It listens to the flow of its vCPU, whose levels are
+ * exception levels; only A64 code is traced.
  *
- * What is traced is decided where a P0 element has led to, and stays so up to the next one; but straight code that comes into an address
- * range, or to where the trace starts, is traced from there on. A cycle is an instruction.
+ * Filtering is decided at the instruction that a P0 element leads to, and holds until the next P0 element. In addition, trace starts within
+ * straight-line code that enters an address range or reaches a start address. One instruction counts as one cycle.
  */
 #ifndef HWSIM_ARM64_TRACE_UNIT_H
 #define HWSIM_ARM64_TRACE_UNIT_H
@@ -28,23 +28,23 @@
 namespace hwsim::arm64
 {
 
-/* Of Place: AArch64; nothing else is traced. */
+/* Place::mode of A64 code, the only code that is traced. */
 constexpr std::uint8_t mode_a64 = 1;
 
-/* What the unit needs of the processor around it. */
+/* What the trace unit requires of its processor. */
 class TraceProcessor
 {
 public:
 	virtual std::uint32_t context_id() = 0;
-	/* Of the exception whose handler begins here. */
+	/* The type of the exception just taken, whose handler starts at this address. */
 	virtual etm::Exception exception_type(std::uint64_t handler) = 0;
-	/* Bytes that were written to memory. */
+	/* The sink has taken these bytes. */
 	virtual void trace_bytes(std::span<const std::uint8_t>) {}
-	/* Tracing begins, within straight code or behind a loss. */
+	/* Trace starts at this address, within straight-line code or after an overflow. */
 	virtual void begins(std::uint64_t at) = 0;
-	/* Trace of what has just happened did not get to memory. */
+	/* Trace is being lost: that of the latest instructions does not reach the sink. */
 	virtual void lost() {}
-	/* What comes now does again. */
+	/* From now on trace reaches the sink again. */
 	virtual void resumed() {}
 
 protected:
@@ -65,34 +65,37 @@ public:
 	void set_faults(const Faults &now);
 
 	std::optional<std::uint64_t> read(std::uint32_t offset) const { return registers.read(offset); }
-	/* False where there is no such register, or it can only be read. */
+	/* False if there is no such register or it is read-only. */
 	bool write(std::uint32_t offset, std::uint64_t value);
 	static bool switches_on(std::uint32_t offset, std::uint64_t value)
 	{
 		return offset == etm::reg::prgctlr && (value & etm::bits::en);
 	}
-	/* TRFCR_EL1 of the processor: which levels may be traced. Without FEAT_TRF all may. */
+	/* TRFCR_EL1 of the processor controls which exception levels may be traced; without FEAT_TRF all of them may. */
 	std::uint64_t filter_control() const { return trfcr; }
 	void set_filter_control(std::uint64_t value);
 	void set_os_lock(bool locked);
 	/* The sink has been switched on or off. */
 	void sink_changed();
-	/* TSB CSYNC: what was told is in memory. */
+	/* TSB CSYNC: writes the trace generated so far to the sink. */
 	void synchronize_buffer() { flush(); }
 
-	/* What a decoder has to know, in one line (tools/etm_unit.h): registers by name, TRCCONFIGR as it was when last switched on. */
+	/* The registers that a decoder needs, in one line (tools/etm_unit.h); TRCCONFIGR is as it was when trace was last enabled. */
 	std::string description() const;
-	/* TRCTRACEIDR: whose the bytes are, where a sink has those of several. */
+	/* TRCTRACEIDR: identifies this unit's bytes in a sink that captures several sources. */
 	std::uint8_t trace_id() const { return static_cast<std::uint8_t>(registers[etm::reg::traceidr]); }
 	bool is_switched_on() const { return registers.enabled(); }
-	/* Are the blocks of this exception level of any interest now? */
+	/* May code at this exception level be traced now? */
 	bool watches(std::uint8_t level) const { return allowed >> level & 1; }
 	bool is_on(std::uint8_t level) const { return watches(level); }
-	/* Is the instruction that runs now part of the trace? */
+	/* Is the current instruction being traced? */
 	bool enabled() const { return stream.enabled(); }
-	/* Has nothing been told since the last branch, exception or beginning? Then the trace does not have where that has led to. */
+	/*
+	 * Was the last element a taken branch, an exception, or the start of trace? If trace ends here, the instruction reached by it is
+	 * not in the trace.
+	 */
 	bool at_target() const { return nothing_since; }
-	/* Otherwise: the branch not taken, or the barrier, that has been. */
+	/* If not at_target(): the address of the last element's instruction, an untaken branch or a barrier. */
 	std::uint64_t last_told() const { return since - instruction_size; }
 
 	/* For the Witness. */
@@ -107,8 +110,8 @@ public:
 	void arrive(const Place &here) override;
 
 	/*
-	 * While nothing but branches matters (no ranges, no resources, no cycles, no overflow) a branch within a level may be told so, and
-	 * arrivals by the dozen.
+	 * While only branches matter (no address ranges, resources, cycle counting or overflow), the caller may pass a branch within an
+	 * exception level to plain_transfer(), and report arrivals in batches by arrive_by_the_dozen().
 	 */
 	bool is_plain() const { return plain && stream.enabled() && !stream.overflowing(); }
 	[[gnu::always_inline]] void plain_transfer(const Transfer &transfer)
@@ -116,7 +119,7 @@ public:
 		tell(transfer);
 		since = transfer.to.pc;
 	}
-	/* Where the last call that has not returned wants to: a guess, that saves most of the reading of targets. */
+	/* The predicted target of the next return: the return address of the last call. It saves most reads of the actual target. */
 	std::uint64_t return_address() const { return calls[depth % calls.size()]; }
 	static constexpr unsigned dozen = 32;
 	void arrive_by_the_dozen(const Place &here)
@@ -129,13 +132,13 @@ public:
 
 private:
 	static constexpr std::size_t flush_at = 1024;
-	/* What waits for the sink in between. */
+	/* The most bytes that may wait for the sink; more of them cause an overflow. */
 	static constexpr std::size_t fifo_size = 2048;
-	/* How often it is looked whether there is something to do beside branches. */
+	/* Arrivals between two ticks, at which work other than branches is done. */
 	static constexpr unsigned arrivals_per_tick = dozen;
-	/* Ticks between two timestamps, where one is always asked for. */
+	/* Ticks between two checks whether a timestamp is requested. */
 	static constexpr unsigned ticks_per_timestamp = 8;
-	/* An overflow on demand lasts for so many ticks at least. */
+	/* An overflow injected by the fault lasts at least this many ticks. */
 	static constexpr unsigned overflow_ticks = 2;
 
 	[[gnu::always_inline]] void tell(const Transfer &transfer)
@@ -191,15 +194,15 @@ private:
 	TraceProcessor &processor;
 	std::vector<std::uint8_t> fifo;
 	std::uint64_t trfcr = 0, configured = 0;
-	std::uint8_t allowed = 0; /* a bit for each exception level */
+	std::uint8_t allowed = 0; /* one bit per exception level that may be traced */
 	bool plain = false;       /* see is_plain() */
-	bool filters = false;     /* anything beside the exception level decides */
-	bool started = false;     /* the start/stop logic: TRCVICTLR.SSSTATUS */
+	bool filters = false;     /* does anything but the exception level decide what is traced? */
+	bool started = false;     /* state of the start/stop logic: TRCVICTLR.SSSTATUS */
 	bool nothing_since = false;
-	std::uint64_t since = 0;      /* the first instruction behind the last P0 element */
+	std::uint64_t since = 0;      /* the first instruction after the last P0 element */
 	std::uint8_t level_since = 0; /* its exception level */
 	unsigned arrivals = 0, ticks = 0;
-	std::array<std::uint64_t, 64> calls{}; /* where they return to */
+	std::array<std::uint64_t, 64> calls{}; /* return addresses of calls, as a ring */
 	unsigned depth = 0;
 	std::uint64_t overflow_every = 0, next_overflow = UINT64_MAX;
 	unsigned overflow_left = 0;

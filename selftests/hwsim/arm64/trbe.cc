@@ -8,14 +8,14 @@ namespace hwsim::arm64
 namespace
 {
 
-/* TRBIDR_EL1: the flags of page table entries are the hardware's to update; EL1 may program it, at any byte. */
+/* TRBIDR_EL1: hardware updates the flags of translation table entries; programming from EL1 is allowed; any byte alignment. */
 constexpr std::uint64_t idr = 0x20;
-/* What can be written of TRBLIMITR_EL1, and of TRBSR_EL1, which software clears and may fill with what it likes. */
+/* The writable bits of TRBLIMITR_EL1, and of TRBSR_EL1, which software clears and into which it may write any value. */
 constexpr std::uint64_t limitr_bits = ~std::uint64_t{0xfff} | 0x7f;
 constexpr std::uint64_t sr_bits = 0x00ff'ffff'fc76'ffff;
-/* Its EC and MSS. */
+/* TRBSR_EL1.EC and MSS. */
 constexpr std::uint64_t syndrome = (std::uint64_t{0x3f} << trbe::event_class) | 0xffff;
-/* 4 GiB, more than guests have memory: what registers claim beyond them is not looked up, and is not there. */
+/* 4 GiB, more memory than any guest has. Buffer pages beyond this are not translated, and count as unmapped. */
 constexpr std::uint64_t most_pages = std::uint64_t{1} << 20;
 
 } // namespace
@@ -53,7 +53,10 @@ std::uint64_t Trbe::read(Reg which) const
 	return 0;
 }
 
-/* While it is enabled the others are not to be written, and are as they were; of TRBLIMITR_EL1 only the enable bit is taken then. */
+/*
+ * While the buffer is enabled, writes to the other registers except TRBSR_EL1 are ignored, and a write to TRBLIMITR_EL1 takes effect only
+ * if it clears the enable bit.
+ */
 bool Trbe::write(Reg which, std::uint64_t value)
 {
 	switch (which) {
@@ -86,7 +89,7 @@ bool Trbe::write(Reg which, std::uint64_t value)
 	return false;
 }
 
-/* A level: it is there as long as TRBSR_EL1.IRQ is. */
+/* The maintenance interrupt is level-sensitive: it is asserted as long as TRBSR_EL1.IRQ is set. */
 void Trbe::set_sr(std::uint64_t value)
 {
 	const std::uint64_t before = sr;
@@ -119,7 +122,7 @@ void Trbe::fault(std::uint64_t status, std::uint64_t more)
 	set_sr((sr & ~syndrome) | status | more | irq | stopped);
 }
 
-/* D6.4, "Trace buffer management": at the limit it goes on at the base, but not in fill mode. */
+/* D6.4, "Trace buffer management": at the limit, writing continues at the base, except in fill mode, where collection stops. */
 void Trbe::wrap()
 {
 	counts.wraps++;
@@ -137,7 +140,7 @@ void Trbe::wrap()
 	}
 }
 
-/* Bytes that go to one page at once, and no further than where something is to happen. */
+/* How many of the bytes can be written at once: up to the end of the page, the limit, or a pending trigger event. */
 std::size_t Trbe::room(std::size_t wanted) const
 {
 	std::uint64_t most = std::min(page - ptr % page, limit() - ptr);
@@ -177,7 +180,7 @@ std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 	return taken;
 }
 
-/* D6.4, "Trigger events": as many bytes behind the trigger as TRBTRG_EL1 says. */
+/* D6.4, "Trigger events": the event follows the trigger after as many bytes as TRBTRG_EL1 says. */
 void Trbe::trigger()
 {
 	if (!accepts() || (sr & trbe::trg))

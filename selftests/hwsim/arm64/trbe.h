@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trbe: the trace buffer of one processor (Arm ARM, DDI0487, D6, "The Trace Buffer Extension"): its registers, and what it does with
- * bytes. The buffer is virtual. It is translated when it is enabled, not when bytes come: QEMU translates as the exception level
- * that executes may access, and only where it is enabled is that sure to be EL1, whose regime owns it and does not change it.
+ * Trbe: the trace buffer of one processor (Arm ARM, DDI0487, D6, "The Trace Buffer Extension"): its registers, and how it stores bytes.
+ * Buffer addresses are virtual. They are translated when the buffer is enabled, not when bytes arrive: QEMU translates with the permissions
+ * of the current exception level, and only at the moment of enabling is that certain to be EL1. EL1 owns the translation regime of the
+ * buffer and does not change it.
  *
- * Owned by EL1 (there is no EL2 here), self-hosted only.
+ * The buffer is owned by EL1 (there is no EL2 here); only self-hosted trace is supported.
  */
 #ifndef HWSIM_ARM64_TRBE_H
 #define HWSIM_ARM64_TRBE_H
@@ -22,7 +23,7 @@ namespace hwsim::arm64
 
 namespace trbe
 {
-/* Registers, by op2 of their system registers. */
+/* The registers, numbered by op2 of their system register encodings. */
 enum class Reg : std::uint8_t { limitr, ptr, baser, sr, mar, mpam, trg, idr };
 
 /* TRBLIMITR_EL1 */
@@ -33,17 +34,17 @@ enum class TriggerMode : std::uint8_t { stop = 0, interrupt = 1, ignore = 3 };
 constexpr std::uint64_t irq = 1 << 22, trg = 1 << 21, wrap = 1 << 20, ea = 1 << 18, stopped = 1 << 17;
 constexpr unsigned event_class = 26;
 constexpr std::uint64_t data_abort = 0x24, implementation_defined = 0x1f;
-constexpr std::uint64_t filled = 1, triggered = 2;              /* where the class is 0: BSC */
-constexpr std::uint64_t no_translation = 0x07, external = 0x10; /* of a data abort: FSC */
+constexpr std::uint64_t filled = 1, triggered = 2;              /* BSC, if the event class is 0 */
+constexpr std::uint64_t no_translation = 0x07, external = 0x10; /* FSC of a data abort */
 } // namespace trbe
 
-/* What the buffer needs of the processor around it. */
+/* What the trace buffer requires of its processor. */
 class TrbeProcessor
 {
 public:
-	/* Where EL1 may write at this address, if anywhere. */
+	/* The physical address to which EL1 may write at this virtual address; nothing if it may not. */
 	virtual std::optional<std::uint64_t> translate(std::uint64_t address) = 0;
-	/* The maintenance interrupt is asserted, or not any more. */
+	/* The maintenance interrupt is asserted or deasserted. */
 	virtual void maintenance_interrupt(bool asserted) = 0;
 
 protected:
@@ -64,7 +65,7 @@ public:
 	void set_faults(const Faults &now);
 
 	std::uint64_t read(trbe::Reg reg) const;
-	/* False where it can only be read. */
+	/* False if the register is read-only or not implemented. */
 	bool write(trbe::Reg reg, std::uint64_t value);
 
 	bool enabled() const override { return limitr & trbe::enable; }
@@ -74,7 +75,7 @@ public:
 	const Counts &statistics() const { return counts; }
 
 private:
-	/* The least that the architecture has; granules are of it, or of several. */
+	/* The smallest granule of the architecture; larger granules are multiples of it. */
 	static constexpr std::uint64_t page = 4096;
 
 	std::uint64_t limit() const { return limitr & ~(page - 1); }
@@ -92,7 +93,7 @@ private:
 	GuestMemory &guest;
 	TrbeProcessor &processor;
 	std::uint64_t limitr = 0, ptr = 0, baser = 0, sr = 0, mar = 0, trg = 0;
-	std::vector<std::optional<std::uint64_t>> pages; /* from baser on */
+	std::vector<std::optional<std::uint64_t>> pages; /* translations of the pages from baser on */
 	std::uint64_t abort_every = 0, next_abort = UINT64_MAX;
 	Counts counts;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program to be traced: recursion, loops, indirect calls and jumps, calls into the C library, system calls. Prints how often the
- * recursive function is entered, which is arithmetic and not measured. With rounds: the recursion so often, and each time the program
- * leaves the CPU, so that whatever traces it is placed anew, behind as much trace as depth says.
+ * A program to be traced: recursion, loops, indirect calls and jumps, calls into the C library, system calls. It prints how often the
+ * recursive function is entered, as a computed and not a measured number. With "rounds" it repeats the recursion so many times and sleeps
+ * after each, so that the tracer is scheduled out and in again after an amount of trace that "depth" determines.
  *
  *   branches [depth [rounds]]
  */
@@ -12,7 +12,7 @@
 
 #include "start.h"
 
-/* With a name that can be typed: address filters are tried on it. */
+/* Not mangled, because address filters are tested on this name. */
 extern "C" [[gnu::noinline]] unsigned fibonacci(unsigned n)
 {
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
@@ -47,7 +47,7 @@ unsigned choose(unsigned a, unsigned b)
 	}
 }
 
-/* Calls of fibonacci() that fibonacci(n) makes, itself included. */
+/* How often fibonacci() is entered by a call of fibonacci(n), that call included. */
 unsigned long entries(unsigned n)
 {
 	return n < 2 ? 1 : 1 + entries(n - 1) + entries(n - 2);
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	value += fibonacci(depth);
 	for (int i = 0; i < rounds; i++) {
 		unsigned again = depth;
-		asm volatile("" : "+r"(again)); /* it has no effects, and a compiler would call it once */
+		asm volatile("" : "+r"(again)); /* fibonacci() has no side effects; without this the compiler would call it once */
 		value += fibonacci(again);
 		usleep(2000);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Work of three kinds, each between two lines on standard output, by which somebody outside measures what it costs: system calls,
- * code full of branches, a loop of one block.
+ * Runs three kinds of work: system calls, branch-intensive code, and a loop of one block. A line on standard output marks the begin and
+ * the end of each, so that an observer outside can measure its cost.
  *
  *   costs [thousands of rounds]
  */
@@ -18,7 +18,7 @@ namespace
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-/* Whoever measures gets time to do so while nothing runs. */
+/* Prints a mark, then sleeps to give the observer time to measure while no work runs. */
 void say(const char *what, const char *work)
 {
 	std::printf("%s %s\n", what, work);

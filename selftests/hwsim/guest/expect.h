@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program has tried, section by section, and what of it was wrong, of which it prints the first ones.
+ * Counts the checks of a test program, section by section, and those that failed; prints the first failures of each section.
  */
 #ifndef HWSIM_GUEST_EXPECT_H
 #define HWSIM_GUEST_EXPECT_H
@@ -16,7 +16,7 @@ inline unsigned tried, wrong, told;
 	if (right)
 		return;
 	wrong++;
-	/* The first ones of a section tell enough. */
+	/* The first five failures of a section are enough. */
 	if (told++ >= 5)
 		return;
 	va_list arguments;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Flags are what they were, behind each instruction that the virtual hardware carries out in QEMU's place: what an arithmetic instruction
- * left before it, with a NOP in its place, it has to leave with it. QEMU does not know the flags then, but what they are to be computed
- * from, and the way differs with where the block of code began: behind a system call, behind a jump.
+ * Tests that the instructions that the virtual hardware carries out in QEMU's place preserve the flags: an arithmetic instruction followed
+ * by such an instruction must leave the same flags as one followed by a NOP. At that point QEMU holds not the flags but the operands from
+ * which it computes them, in a way that depends on where the block of code began: after a system call, after a jump.
  *
- *   flags [INSTRUCTION...]     which there are besides cpuid, rdtsc and rdtscp: ptwrite, rdpmc (of counter 0)
+ *   flags [INSTRUCTION...]     INSTRUCTION: ptwrite or rdpmc (of counter 0), tested in addition to cpuid, rdtsc and rdtscp
  */
 #include <cstdint>
 #include <cstdio>
@@ -59,7 +59,7 @@ constexpr Kind kinds[] = {
 	{"ptwrite", {EVERYWHERE("ptwrite %%rsp")}},
 };
 
-/* Of all lengths. */
+/* Test values of all bit lengths. */
 std::uint64_t value(unsigned n)
 {
 	return 0x9e37'79b9'7f4a'7c15 * (n + 1) >> n % 64;

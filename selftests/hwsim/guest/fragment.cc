@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Leaves free memory in single pages: takes nearly all of it, gives back every second page, says so, and keeps the rest until it
- * is killed.  What it keeps is locked, so that compaction leaves it where it is (vm.compact_unevictable_allowed=0).
+ * Fragments free memory into single pages: allocates nearly all of it, frees every second page, prints a line, and keeps the rest until it
+ * is killed. The pages it keeps are locked, so that compaction does not move them (vm.compact_unevictable_allowed=0).
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Keeps the kernel's code as it is while tests open and close events: as long as this sleeps, the static keys of the scheduler's
- * perf hooks stay on (perf_sched_events, and that of context switches), and that of the tracepoint at the entry of system calls.
+ * Prevents the kernel from patching its code while tests open and close events: as long as this program sleeps, the static keys of the
+ * scheduler's perf hooks (perf_sched_events, and that of context switches) and of the system call entry tracepoint stay enabled.
  *
- * Each time one is switched the kernel changes its code. QEMU drops its translation of that code before it writes the change; a vCPU that
- * translates the code in between keeps what was there. On x86 that may be an int3, and the guest dies of "int3" in __schedule(); elsewhere it is
- * the code of before, so that an event of a system call that was just opened counts none. See docs/testing.md.
+ * The kernel patches its code whenever a static key is switched. QEMU drops its translation of that code before it writes the change, and a
+ * vCPU that translates the code in between keeps a stale translation. On x86 that may contain an int3, and the guest dies of "int3" in
+ * __schedule(); elsewhere it is the old code, and an event just opened on a system call counts nothing. See docs/testing.md.
  *
  *   hold_keys
  */
@@ -18,7 +18,7 @@
 namespace
 {
 
-/* With a process, for those are what the scheduler has to look for. */
+/* Opens an event for a process, because only such events enable the scheduler's hooks. */
 bool hold(unsigned type, unsigned long config)
 {
 	perf_event_attr attr{};
@@ -29,7 +29,7 @@ bool hold(unsigned type, unsigned long config)
 	return ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) >= 0;
 }
 
-/* The number of the event at a system call that nobody makes here; 0 where the kernel has none. */
+/* The tracepoint ID of a system call that no test makes; 0 if the kernel has no such tracepoint. */
 unsigned long system_call()
 {
 	unsigned long id = 0;
@@ -54,7 +54,7 @@ int main()
 		std::perror("hold_keys: an event of a system call");
 		return 1;
 	}
-	/* Whoever started it may go on. */
+	/* Tells the caller that the keys are enabled. */
 	std::puts("held");
 	std::fflush(stdout);
 	for (;;)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Gives the virtual hardware a command, from inside the guest; any user may.
+ * Gives the virtual hardware a command from inside the guest; needs no privileges.
  *
  *   hwsim-ctl fault overflow:8000      hwsim-ctl fault overflow:0      hwsim-ctl log NAME      hwsim-ctl lose reset at 0x1b
  *
@@ -18,7 +18,7 @@ namespace
 
 constexpr auto signature = hwsim::arm64::Control::signature;
 
-/* Returns what says whether it is the virtual hardware, and sets what says whether it was done. */
+/* Returns the signature if this machine is the virtual hardware, and sets "refused" to 0 if the command was carried out. */
 std::uint64_t give(const std::string &command, std::uint64_t &refused)
 {
 	register std::uint64_t text asm("x0") = reinterpret_cast<std::uint64_t>(command.data());

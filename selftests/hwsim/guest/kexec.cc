@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Boots another kernel from this one, as kexec -l and reboot do, without an initramfs; or loads one for the time that this one
+ * Boots another kernel from this one, as kexec -l and reboot do, without an initramfs; or loads a kernel to be booted when this one
  * crashes.
  *
  *   kexec [--crash] IMAGE COMMAND-LINE

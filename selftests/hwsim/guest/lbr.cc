@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tries last branch records from outside: samples of a program whose branches are known beforehand, one after another, have to have them in
- * that order, all that the filter lets through and no other; and which registers can be switched on beside which. What is right comes from
- * the program below and from the SDM, and nothing of the virtual hardware is asked or shared. Wants root, the msr driver, nobody else who counts.
+ * Tests last branch records through perf and MSRs. Samples of a program with a known sequence of branches must contain these in order, all
+ * that the filter passes and no others. It also tests which registers can be enabled together. The expected results come from the program
+ * below and from the SDM, and share nothing with the virtual hardware. Needs root, the msr driver, and no other user of the counters.
  *
- *   lbr yes|no     may TraceEn not be set beside LBR, nor beside TR?
+ *   lbr yes|no     do LBR and TR each exclude TraceEn?
  *
- * Prints what was wrong, and last how much was tried.
+ * Prints failures, and last the number of checks.
  */
 #include <atomic>
 #include <cinttypes>
@@ -24,7 +24,7 @@
 
 // --- the program ---------------------------------------------------------------------------
 
-/* What perf's filters tell apart. */
+/* The kinds of branches that perf's filters distinguish. */
 enum Kind : std::uint64_t { jump, conditional, call, indirect_call, indirect_jump, ret };
 
 struct Known {
@@ -36,7 +36,7 @@ void chain(std::uint64_t rounds);
 extern const Known chain_branches[10];
 }
 
-/* As often as it is told, these in their order: each line of the table is a branch, where it is and where it leads. */
+/* chain() executes the branches of the table in this order, "rounds" times. An entry is a branch's address, its target, and its Kind. */
 asm(R"(
 	.text
 	.type	chain, @function
@@ -88,8 +88,8 @@ namespace
 
 struct Filter {
 	const char *name;
-	std::uint64_t perf;  /* of perf_event_attr */
-	std::uint64_t kinds; /* of the program's branches, which it lets through */
+	std::uint64_t perf;  /* bits of perf_event_attr.branch_sample_type */
+	std::uint64_t kinds; /* which kinds of the program's branches the filter passes */
 };
 
 constexpr std::uint64_t bit(Kind kind)
@@ -107,7 +107,7 @@ constexpr Filter filters[] = {
 	{"call", PERF_SAMPLE_BRANCH_CALL, bit(call)},
 };
 
-/* A counter of branches of this thread, with samples of the records, and its ring. */
+/* An event that counts this thread's branches and samples branch records, with its ring buffer. */
 class Counter
 {
 public:
@@ -138,7 +138,7 @@ public:
 	void enable() const { ioctl(file, PERF_EVENT_IOC_ENABLE); }
 	void disable() const { ioctl(file, PERF_EVENT_IOC_DISABLE); }
 
-	/* The records of each sample, the newest first; the ring has room for all of them. */
+	/* The branch records of each sample, newest first. The ring buffer is large enough for all samples. */
 	std::vector<std::vector<perf_branch_entry>> samples() const
 	{
 		std::vector<std::vector<perf_branch_entry>> all;
@@ -179,7 +179,10 @@ bool same(const perf_branch_entry &entry, const Known &branch)
 	return entry.from == branch.from && entry.to == branch.to;
 }
 
-/* Returns from interrupts come from the kernel, and take nobody's place. What was before the program, or before records were kept, ends it. */
+/*
+ * Checks the order of a sample's records. Returns from interrupts, whose source is in the kernel, are skipped. The check ends at the first
+ * record from before the program, and at an empty record.
+ */
 void judge(const std::vector<perf_branch_entry> &entries, const std::vector<Known> &order, unsigned &judged)
 {
 	std::size_t next = order.size();
@@ -228,15 +231,15 @@ void try_filter(const Filter &filter)
 		all += entries.size();
 		judge(entries, known(filter.kinds), judged);
 	}
-	/* Processors keep 16 or 32; some are returns from interrupts. */
+	/* Processors have 16 or 32 records; some are returns from interrupts. */
 	expect(all >= samples.size() * 15 && judged >= all / 4 * 3, "%u of %zu records in %zu samples", judged, all,
 		samples.size());
 	std::printf("%zu samples, %u records\n", samples.size(), judged);
 }
 
 /*
- * With the kernel's branches: those of the handler that takes the sample are not in it, for records freeze when the interrupt is asked for. Where
- * another interrupt has just returned its return is.
+ * With kernel branches sampled, too: those of the handler that takes the sample must be missing, because records freeze when the interrupt
+ * is requested. If another interrupt has just returned, its return is there.
  */
 void try_freeze()
 {
@@ -249,7 +252,7 @@ void try_freeze()
 	std::printf("%zu samples, %zu of them behind a branch of the kernel\n", samples.size(), late);
 }
 
-/* Each of the chain's calls that have not returned, in their order; below them that of the chain. */
+/* Call stack mode: a sample has those of chain()'s calls that have not returned, in order, then the call of chain() itself. */
 void try_stack()
 {
 	const Known &leaf = chain_branches[2], &outer = chain_branches[4], &inner = chain_branches[5];
@@ -276,7 +279,7 @@ void try_stack()
 
 // --- beside trace ---------------------------------------------------------------------------
 
-/* Of this thread, by the kernel's own driver; what it says is nobody's. */
+/* Traces this thread by the kernel's own intel_pt driver; the trace data are not used. */
 class Trace
 {
 public:
@@ -314,7 +317,7 @@ public:
 		munmap(user_page, 2 * page);
 	}
 	void disable() const { ioctl(file, PERF_EVENT_IOC_DISABLE); }
-	/* The area is read-only, so that it goes round and round. */
+	/* The area is mapped read-only, so the driver overwrites it in a circle. */
 	std::uint64_t head() const { return std::atomic_ref(user_page->aux_head).load(std::memory_order_acquire); }
 
 private:
@@ -335,9 +338,9 @@ void try_beside_trace()
 // --- what excludes what --------------------------------------------------------------------
 
 constexpr std::uint32_t debugctl = 0x1d9, rtit_ctl = 0x570, rtit_status = 0x571, lbr_ctl = 0x14ce;
-/* LBREn is where LBR is. */
+/* LBREn of IA32_LBR_CTL is the same bit as LBR of IA32_DEBUGCTL. */
 constexpr std::uint64_t lbr = 1 << 0, tr = 1 << 6;
-/* TraceEn, ToPA and BranchEn, of no level, so that nothing is stored. */
+/* TraceEn, ToPA and BranchEn, but neither OS nor User, so that no trace is stored. */
 constexpr std::uint64_t trace = 1 << 0 | 1 << 8 | 1 << 13;
 
 bool architectural()
@@ -383,7 +386,7 @@ int main(int argc, char **argv)
 		std::fprintf(stderr, "usage: lbr yes|no\n");
 		return 2;
 	}
-	/* One processor, so that its registers are those that are tried. */
+	/* Stays on one processor, so that all MSR accesses go to the registers being tested. */
 	cpu_set_t one;
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);

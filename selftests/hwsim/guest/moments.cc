@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program that says when it was where: before each call of moment() it reads the TSC, and behind it again. What traces it has to have it there in
- * between.
+ * A program that records when it was where: it reads the TSC before and after each call of moment(). A trace of the program must place
+ * moment() between these two times.
  *
- *   moments FILE COUNT [ptwrite]     FILE: CPUID 15H, EAX and EBX; then a line for each call. With the word the first of each two times is written
- *                                    into the trace, too. To be built with -mptwrite.
+ *   moments FILE COUNT [ptwrite]     FILE: EAX and EBX of CPUID 15H, then a line for each call. With "ptwrite" the first time of each call
+ *                                    is also written into the trace. To be built with -mptwrite.
  */
 #include <cpuid.h>
 #include <cstdint>
@@ -15,8 +15,8 @@
 #include <x86intrin.h>
 
 /*
- * With a name that a decoder is told, and reached by an indirect call, which has a packet of its own. Not a RET at once: a decoder may look beyond
- * that, and see the next time, before it tells of it.
+ * Not mangled, because the decoder is given this name, and reached by an indirect call, which has a packet of its own. It does not begin
+ * with RET: a decoder may read past that, and see the next time packet, before it reports the function.
  */
 extern "C" [[gnu::noinline]] void moment()
 {
@@ -32,7 +32,7 @@ struct Between {
 	std::uint64_t before, after;
 };
 
-/* Of more blocks than pass until the time is looked at. */
+/* Executes more blocks than pass between two checks for a time packet. */
 void work()
 {
 	volatile unsigned value = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Registers: the model specific registers of a processor, by the msr driver, which is root's.
+ * Registers: accesses the model-specific registers of a processor through the msr driver, which requires root.
  */
 #ifndef HWSIM_GUEST_MSR_H
 #define HWSIM_GUEST_MSR_H
@@ -29,7 +29,7 @@ public:
 		if (file < 0)
 			give_up("/dev/cpu/N/msr");
 	}
-	/* Nothing if it is refused. */
+	/* Returns nothing if the processor refuses the read (#GP). */
 	std::optional<std::uint64_t> read(std::uint32_t msr) const
 	{
 		std::uint64_t value = 0;
@@ -49,7 +49,7 @@ public:
 	}
 	std::uint64_t operator[](std::uint32_t msr) const { return read(msr).value_or(0); }
 
-	/* Of the open file, for those who read it by instructions of their own. */
+	/* The file descriptor, for callers that issue their own system calls on it. */
 	int descriptor() const { return file; }
 
 private:

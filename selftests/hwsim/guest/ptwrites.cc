@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * PTWRITE instructions, five of each width, from a register and from memory; payloads count up. With a number, so many of the
- * TSC as it is right before, with work in between. To be built with -mptwrite.
+ * Executes PTWRITE instructions: five of each width, from a register and from memory, with increasing payloads. With a number N as the
+ * argument: N of them, with the TSC read just before as the payload, and work in between. To be built with -mptwrite.
  */
 #include <cstdint>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program to be traced that takes signals wherever these can come from an instruction: a system call, a fault, an instruction
- * that there is not, within a handler of another one; whose handlers return, go on behind what has faulted, or jump out. Of arm64. All of it is
- * the same in each run.
+ * A program to be traced that takes signals from all kinds of instructions (arm64): a system call, a fault, an undefined instruction, and a
+ * system call within another signal's handler. The handlers return, skip the faulting instruction, or leave by siglongjmp(). Every run
+ * executes the same.
  *
  *   signals [ROUNDS]
  */
@@ -25,7 +25,7 @@ void count(int signal)
 	counts[signal] = counts[signal] + 1;
 }
 
-/* What has faulted is left out. */
+/* Skips the faulting instruction. */
 void go_on_behind(int signal, siginfo_t *, void *context)
 {
 	count(signal);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program that somebody wants to watch from its beginning, but not from exec on: where HWSIM_START names a pipe it waits until
- * something is written there.
+ * Delays a test program, so that tracing can begin with its main() but after its exec: if HWSIM_START names a pipe, the program waits
+ * until something is written to it.
  */
 #ifndef HWSIM_GUEST_START_H
 #define HWSIM_GUEST_START_H

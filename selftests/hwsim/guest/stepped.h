@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stepped: a child under the trap flag. The kernel stops it behind each instruction. Nothing that traces has a part in it.
+ * Stepped: a child that is single-stepped by the trap flag: the kernel stops it after each instruction. No trace hardware is involved.
  */
 #ifndef HWSIM_GUEST_STEPPED_H
 #define HWSIM_GUEST_STEPPED_H
@@ -21,20 +21,20 @@
 class Stepped
 {
 public:
-	/* A child that has asked for it (PTRACE_TRACEME), and stops. */
+	/* Takes a child that has called PTRACE_TRACEME, and waits until it stops. */
 	explicit Stepped(pid_t of) : child(of)
 	{
 		wait();
 		signal = 0;
 	}
-	/* Whether it is there still; what signal it is to be given is kept for the next step. */
+	/* Executes one step; false if the child has ended. A signal for the child is kept, and delivered with the next step. */
 	bool step()
 	{
 		if (ptrace(PTRACE_SINGLESTEP, child, nullptr, signal))
 			give_up("PTRACE_SINGLESTEP");
 		return wait();
 	}
-	/* To this address, and as if nothing had been there to stop it. */
+	/* Runs the child to this address by a breakpoint, then removes the breakpoint and restores the PC. */
 	void run_to(unsigned long at)
 	{
 		const long there = word(at);
@@ -48,14 +48,14 @@ public:
 	}
 	unsigned long pc() const { return registers.rip; }
 	const user_regs_struct &all_registers() const { return registers; }
-	/* What is in its memory there. */
+	/* The word in the child's memory at this address. */
 	long word(unsigned long at) const { return ptrace(PTRACE_PEEKTEXT, child, at, nullptr); }
 	pid_t pid() const { return child; }
-	/* It was stopped by a signal of its own, INT3's included, which it gets with the next step. */
+	/* Was the child stopped by a signal other than the step's, such as that of an INT3? It gets the signal with the next step. */
 	bool at_signal() const { return signal; }
 	/*
-	 * To its end; its status, as waitpid() has it. What steps over POPF or IRET leaves the trap flag to the program, whose own it then
-	 * seems to be.
+	 * Runs the child to its end, and returns the status from waitpid(). Clears the trap flag first: after a step over POPF or IRET the
+	 * kernel takes the flag for the program's own and would leave it set.
 	 */
 	int go_on()
 	{

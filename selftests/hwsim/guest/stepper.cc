@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs a program by single steps, from its first instruction to its last, and writes down where each was: what it executes, by a way that
- * neither a trace unit nor an emulator's plugin has a part in. Of arm64.
+ * Single-steps a program from its first instruction to its last, and records the address of each (arm64). This gives a record of execution
+ * that depends neither on a trace unit nor on the emulator's plugin.
  *
  *   stepper FILE PROGRAM [ARGUMENT...]
  *
- * FILE: addresses of 64 bits, in the order of execution. Exit status: that of the program.
+ * FILE: 64-bit addresses in the order of execution. The exit status is that of the program.
  */
 #include <csignal>
 #include <cstdint>
@@ -32,7 +32,7 @@ class Stepper
 {
 public:
 	Stepper(pid_t of, std::FILE *to) : child(of), log(to) {}
-	/* To its end; its status as a shell has it. */
+	/* Steps the child to its end; returns its status as a shell does. */
 	int run()
 	{
 		if (!wait())
@@ -46,8 +46,8 @@ public:
 	}
 
 private:
-	static constexpr std::uint64_t size = 4; /* of an instruction */
-	static constexpr unsigned longest = 16;  /* of what is between a load and its store */
+	static constexpr std::uint64_t size = 4; /* bytes of an instruction */
+	static constexpr unsigned longest = 16;  /* most instructions from an exclusive load to its store */
 
 	std::uint64_t pc() const
 	{
@@ -57,7 +57,7 @@ private:
 			give_up("PTRACE_GETREGSET");
 		return registers.pc;
 	}
-	/* False if it has ended. */
+	/* Waits until the child stops; false if it has ended. */
 	bool wait()
 	{
 		if (waitpid(child, &status, 0) != child)
@@ -68,9 +68,9 @@ private:
 	void executed(std::uint64_t at) { std::fwrite(&at, sizeof at, 1, log); }
 
 	/*
-	 * Not each step executes an instruction. One that faults the program is stopped at again, with a signal; where a signal is delivered the
-	 * step ends at the first instruction of the handler; behind a system call the kernel stops the program twice; and some instructions are
-	 * carried out by the kernel.
+	 * Not every step executes an instruction. If the instruction faults, the child stops at it again, with a signal. If a signal is
+	 * delivered, the step ends at the first instruction of the handler. After a system call the kernel stops the child twice. Some
+	 * instructions are emulated by the kernel.
 	 */
 	bool step(std::uint64_t at)
 	{
@@ -85,8 +85,8 @@ private:
 	}
 
 	/*
-	 * A store-exclusive would fail behind each step since its load, for ever. So these run at once, to behind the store, or to where a branch
-	 * in between leads (Arm ARM, DDI0487, B2.17; as debuggers do it).
+	 * A step between a load-exclusive and its store-exclusive would make the store fail, every time. So the whole sequence runs at
+	 * once, up to the instruction after the store or to the target of a branch in between (Arm ARM, DDI0487, B2.17), as in debuggers.
 	 */
 	bool step_exclusive(std::uint64_t begin)
 	{
@@ -111,7 +111,7 @@ private:
 	}
 
 	static bool is_call(std::uint32_t word) { return (word & 0xffe0'001f) == 0xd400'0001; } /* SVC */
-	/* MRS of an identification register: traps to the kernel, which goes on behind it (arch/arm64/kernel/cpufeature.c, do_emulate_mrs()). */
+	/* MRS of an identification register traps to the kernel, which emulates it (arch/arm64/kernel/cpufeature.c, do_emulate_mrs()). */
 	static bool is_emulated(std::uint32_t word) { return (word & 0xffff'f000) == 0xd538'0000; }
 	static constexpr std::uint32_t breakpoint = 0xd420'0000; /* BRK #0 */
 	/* Load/store exclusive, of one register or two (C4.1.94); B.cond, CBZ and CBNZ. */
@@ -125,7 +125,7 @@ private:
 	{
 		return static_cast<std::uint64_t>(static_cast<std::int64_t>(std::uint64_t{word} << 40) >> 45 << 2);
 	}
-	/* What is in its memory there, of the two instructions in a word of ptrace(). Its code does not change but by replace(). */
+	/* The ptrace() word at this address, which has two instructions. It is cached: only replace() changes the child's code. */
 	std::uint64_t words(std::uint64_t at)
 	{
 		at &= ~std::uint64_t{7};

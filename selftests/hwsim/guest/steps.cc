@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program, and what it executes, told by nothing that traces: by the trap flag. The kernel stops it behind each instruction, and
- * where it then stands is written down. From steps_begin to steps_middle it does what a list of branches can tell of; behind that, to
- * steps_end, it has signals, whose handlers no branch of the program leads to.
+ * A program, and a record of what it executes that is made without trace hardware, by the trap flag: the kernel stops the program after
+ * each instruction, and its address is recorded. From steps_begin to steps_middle a list of branches describes the execution completely;
+ * from there to steps_end there are signals, to whose handlers no branch of the program leads.
  *
  *   steps           the program
- *   steps PREFIX    PREFIX.bts: what it executed from steps_begin to steps_middle; PREFIX.pt: to steps_end. Instructions that are repeated
- *                   (REP) are there once. Prints how many, and how often a signal led it to a handler, or one led it back
+ *   steps PREFIX    writes the executed addresses from steps_begin to steps_middle to PREFIX.bts, and those up to steps_end to PREFIX.pt.
+ *                   A repeated instruction (REP) is listed once. Prints their numbers, and how often signals led to a handler or back
  */
 #include <csetjmp>
 #include <csignal>
@@ -23,7 +23,7 @@
 
 #include "stepped.h"
 
-/* Marks, whose addresses a debugger finds by name. */
+/* Marks whose addresses a debugger finds by name. */
 #define MARK extern "C" [[gnu::noinline, gnu::noclone]] void
 MARK steps_begin()
 {
@@ -48,7 +48,7 @@ namespace
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-/* Deeper than the 64 calls of which processors know the returns. */
+/* Recurses deeper than the 64 return addresses that processors keep for return compression. */
 [[gnu::noinline]] unsigned down(unsigned n)
 {
 	const unsigned below = n ? down(n - 1) : 1;
@@ -90,7 +90,7 @@ int order(const void *a, const void *b)
 	return *static_cast<const int *>(a) - *static_cast<const int *>(b);
 }
 
-/* Calls that nobody returns from. */
+/* Calls that never return, because longjmp() leaves them. */
 std::jmp_buf back;
 void jump_back()
 {
@@ -106,7 +106,7 @@ void (*volatile jump)() = jump_back;
 	asm volatile("");
 }
 
-/* Repeated instructions: many times, once, never, until something is found. */
+/* Instructions with a REP prefix, repeated many times, once, never, or until a comparison ends them. */
 void repeat(unsigned n)
 {
 	char from[64] = {}, to[64];
@@ -121,7 +121,7 @@ void repeat(unsigned n)
 	asm volatile("repe cmpsb" : "+S"(source), "+D"(target), "+c"(count)::"memory", "cc");
 }
 
-/* Branches that compilers seldom make: to the next instruction, to their own block, by the count. */
+/* Branches that compilers seldom generate: to the next instruction, to their own block, or depending on RCX. */
 void odd_branches()
 {
 	unsigned long count = 5, pc;
@@ -148,9 +148,9 @@ void odd_branches()
 }
 
 /*
- * Two stretches of code whose addresses differ in the upper halves of 32 bits (linked so, Makefile): RBX times to the CPUs of R12, on to
- * the other stretch, back by a direct jump, and to the CPUs of R13. So a CPU is left, the last address in whose trace is of the other
- * stretch, for one the last address in whose trace is of this one.
+ * Two pieces of code whose addresses differ in the upper 32 bits (the Makefile links them so). EBX times, the code moves to the CPUs of
+ * R12, jumps to the other piece, returns by a direct jump, and moves to the CPUs of R13. So it leaves a CPU in whose trace the last address
+ * is of the other piece, for a CPU in whose trace the last address is of this piece.
  */
 asm(R"(
 	.pushsection .hop_here, "ax", @progbits
@@ -174,7 +174,7 @@ hop_there:
 	.popsection
 )");
 
-/* Between the first and the last of the CPUs that it may have, which may be one. */
+/* Hops between the first and the last CPU of the affinity mask, which may be the same one. */
 void hop()
 {
 	cpu_set_t all, first, last;
@@ -203,7 +203,7 @@ void hop()
 	sched_setaffinity(0, sizeof all, &all);
 }
 
-/* Each page is a fault, after which the same instruction goes on. */
+/* Each page causes a fault, after which the same instruction is executed again. */
 void touch_pages()
 {
 	constexpr std::size_t size = 16 << 12;
@@ -234,7 +234,7 @@ void plain_work()
 	odd_branches();
 	hop();
 	touch_pages();
-	alignas(64) char text[64]; /* strlen() has another way where a string comes near the end of a page */
+	alignas(64) char text[64]; /* strlen() takes another path if a string is near the end of a page */
 	std::snprintf(text, sizeof text, "%u %s %d", numbers[3], "words", numbers[5]);
 	table[0](value, static_cast<unsigned>(std::strlen(text)));
 }
@@ -246,7 +246,7 @@ void count(int)
 	if (seen == 2)
 		std::raise(SIGUSR2);
 }
-/* Goes on behind the access, which is two bytes long. */
+/* Skips the faulting instruction, which is two bytes long. */
 void step_over(int, siginfo_t *, void *context)
 {
 	static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP] += 2;
@@ -264,7 +264,7 @@ void handle(int signal, void (*handler)(int))
 	sigaction(signal, &action, nullptr);
 }
 
-/* One that is raised, one within its handler, faults whose handlers go on elsewhere, one that nobody returns from. */
+/* A raised signal, another one raised in its handler, a fault whose handler skips the instruction, and a fault left by siglongjmp(). */
 void work_with_signals()
 {
 	struct sigaction action = {};
@@ -295,7 +295,7 @@ int work()
 
 // --- what it does, step by step --------------------------------------------------------------
 
-/* The program itself, from its beginning. */
+/* Starts this program anew, as a child to be traced by ptrace(). */
 pid_t start(char *program)
 {
 	const pid_t child = fork();
@@ -306,7 +306,7 @@ pid_t start(char *program)
 	}
 	return child;
 }
-/* Stands at an instruction with a REP prefix; at a system call that goes back from a signal's handler. */
+/* Is the child at an instruction with a REP prefix (at_repeat), or at the system call that returns from a signal handler (at_return)? */
 bool at_repeat(const Stepped &stepped)
 {
 	const long here = stepped.word(stepped.pc()) & 0xff;
@@ -341,7 +341,7 @@ int tell(char *program, const std::string &prefix)
 			to_middle = pcs.size();
 		const bool again = !pcs.empty() && pcs.back() == pc;
 		if (stepped.at_signal()) {
-			/* It comes before the instruction at which the program stands, if that is not what raised it. */
+			/* The signal precedes the current instruction, or that instruction raised it and was not executed. */
 			led++;
 			if (again)
 				pcs.pop_back();

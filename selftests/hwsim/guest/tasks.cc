@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a scheduler has to do with: threads that allocate, processes that fork and exec, signals.
+ * Gives the scheduler work: threads that allocate memory, processes that fork and exec, signals.
  *
- *   tasks [PROGRAM]        children become PROGRAM, or /bin/true
- *   tasks leaf             does nothing, as such a child
+ *   tasks [PROGRAM]        children execute PROGRAM, /bin/true by default
+ *   tasks leaf             does nothing; for such a child
  */
 #include <csignal>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The vDSO of this process, for a decoder: an ELF file whose headers say where it is mapped, which is in each process the same only where
- * addresses are not random. Programs of arm64 return from signals by it.
+ * Writes the vDSO of this process for a decoder, as an ELF file whose headers say where it is mapped. That address is the same in every
+ * process only if address space randomization is off. Programs on arm64 return from signal handlers through the vDSO.
  *
  *   vdso > FILE
  */
@@ -18,7 +18,7 @@ int main()
 		return 1;
 	Elf64_Ehdr header;
 	std::memcpy(&header, mapped, sizeof header);
-	/* behind its code are the headers of sections, and nothing else of it is mapped */
+	/* the section headers follow the code, and are the last part of the vDSO that is mapped */
 	std::vector<char> file(mapped, mapped + header.e_shoff + header.e_shnum * header.e_shentsize);
 	for (unsigned i = 0; i < header.e_phnum; i++) {
 		Elf64_Phdr segment;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program to be traced: the same recursion before there is a virtual machine, while there is one, and afterwards. The first machine has
- * KVM enter VMX operation on every processor, and with the last one it leaves it. Prints how often the recursive function is entered
- * in so many of the three.
+ * A program to be traced: it runs the same recursion before, during and after the life of a virtual machine. KVM enters VMX operation on
+ * every processor with the first virtual machine, and leaves it with the last one. Prints how often the recursive function is entered
+ * in TIMES of the three recursions.
  *
  *   vmx DEPTH TIMES
  */
@@ -23,7 +23,7 @@ extern "C" [[gnu::noinline]] unsigned fibonacci(unsigned n)
 namespace
 {
 
-/* Calls of fibonacci() that fibonacci(n) makes, itself included. */
+/* How often fibonacci() is entered by a call of fibonacci(n), that call included. */
 unsigned long entries(unsigned n)
 {
 	return n < 2 ? 1 : 1 + entries(n - 1) + entries(n - 2);
@@ -31,7 +31,7 @@ unsigned long entries(unsigned n)
 
 unsigned recur(unsigned depth)
 {
-	asm volatile("" : "+r"(depth)); /* it has no effects, and a compiler would call it once */
+	asm volatile("" : "+r"(depth)); /* fibonacci() has no side effects; without this the compiler would call it once */
 	return fibonacci(depth);
 }
 

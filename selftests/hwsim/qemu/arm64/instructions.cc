@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The instructions that Arm64Vcpu carries out in QEMU's place. Functions that do not return have continued behind them. */
+/* The instructions that Arm64Vcpu carries out in QEMU's place. A function that does not return continues at the next instruction. */
 #include "vcpu.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 	case Kind::write:
 		return system_access(site);
 	case Kind::trace_synchronization:
-		/* To QEMU this is a hint, for which it does nothing. */
+		/* QEMU then executes the instruction as a NOP. */
 		return unit.synchronize_buffer();
 	case Kind::command:
 		return command(site);
@@ -37,7 +37,7 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 	}
 }
 
-/* A function of its own, because command() never returns, and would not destroy the text. */
+/* A separate function because command() never returns and would not destroy the string. */
 bool Arm64Vcpu::carry_out()
 {
 	std::string text(std::min<std::uint64_t>(registers[Reg::x1], arm64::Control::longest), 0);
@@ -56,8 +56,8 @@ void Arm64Vcpu::command(const Site &site)
 }
 
 /*
- * Accesses that are trapped, accesses to registers that do not exist, and those of programs are left to QEMU, to which they are
- * undefined instructions (one is emulated by the kernel: a program's read of ID_AA64DFR0_EL1).
+ * Trapped accesses, accesses to registers that do not exist, and accesses by programs are left to QEMU, which treats them as undefined
+ * instructions (the kernel emulates one of these, a program's read of ID_AA64DFR0_EL1).
  */
 void Arm64Vcpu::system_access(const Site &site)
 {
@@ -90,7 +90,7 @@ void Arm64Vcpu::system_access(const Site &site)
 			return;
 		}
 		follow_write(was, site.block->level);
-		/* QEMU has this register, too. */
+		/* QEMU implements this register, too, and has to see the write. */
 		if (access.reg == arm64::sysreg::oslar_el1)
 			return;
 	}
@@ -184,7 +184,7 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	window.store(physical, stored, bytes, memory);
 }
 
-/* If the store switches the unit on, trace begins with the first block that is translated for it. */
+/* If the store enables the trace unit, trace begins with the first block that is translated with flow instrumentation. */
 void Arm64Vcpu::store_to_page(std::uint64_t physical, std::uint64_t value, unsigned bytes)
 {
 	const Before was = look();

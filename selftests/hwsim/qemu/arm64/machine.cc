@@ -18,7 +18,7 @@ namespace hwsim::qemu
 namespace
 {
 
-/* The blocks of an arm64 machine. */
+/* Translates the blocks of an arm64 machine. */
 struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	using Instruction = Arm64Vcpu::Instruction;
 
@@ -37,7 +37,7 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	}
 	static bool is_amended(const Instruction &) { return false; }
 	static std::uint64_t address_mask(const Place &) { return ~std::uint64_t{0}; }
-	/* Registers in memory: watch all accesses of kernel code that may be a driver's. */
+	/* For memory-mapped registers: adds a callback to all memory accesses of kernel code that may belong to a driver. */
 	static void look_at(qemu_plugin_tb *tb)
 	{
 		auto &vcpu = static_cast<Arm64Vcpu &>(*this_vcpu);
@@ -100,14 +100,13 @@ void Arm64Machine::begin(unsigned cpus)
 }
 
 /*
- * Modules are in the two gigabytes from MODULES_VADDR on, in front of the kernel, if the kernel runs where it was linked. That address depends
- * on the number of address bits (arch/arm64/include/asm/memory.h). Built-in drivers and randomized kernels need everywhere=on, which costs
- * time.
+ * If the kernel runs where it was linked, modules are in the 2 GiB from MODULES_VADDR on, below the kernel. MODULES_VADDR depends on the
+ * number of address bits (arch/arm64/include/asm/memory.h). Built-in drivers and randomized kernels need everywhere=on, which is slower.
  */
 bool Arm64Machine::may_be_driver(std::uint64_t address) const
 {
 	constexpr std::uint64_t kernel_half = std::uint64_t{1} << 63, modules = std::uint64_t{1} << 31;
-	constexpr unsigned address_bits[] = {48, 47, 42, 39}; /* with pages of 4 or 64, 16, 64, 4 KiB */
+	constexpr unsigned address_bits[] = {48, 47, 42, 39}; /* for page sizes of 4 or 64, 16, 64, and 4 KiB */
 	if (window->empty() || !(address & kernel_half))
 		return false;
 	return everywhere || std::ranges::any_of(address_bits, [address](unsigned bits) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arm64Machine: what arm64 vCPUs share: the topology of their trace hardware, the components that belong to no single processor, and the
- * commands.
+ * Arm64Machine: the state that arm64 vCPUs share: the topology of the trace hardware, the components that belong to no single processor,
+ * and the commands.
  */
 #ifndef HWSIM_QEMU_ARM64_MACHINE_H
 #define HWSIM_QEMU_ARM64_MACHINE_H
@@ -28,17 +28,17 @@ public:
 	std::uint64_t ticks_per_ns() const override { return 1; }
 	std::string statistics() const override;
 
-	/* From begin() on. */
+	/* Valid once begin() has been called. */
 	arm64::Coresight &coresight() { return *shared; }
 	RegisterWindow &registers() { return *window; }
-	/* May code at this address belong to a driver in the kernel, which accesses registers in memory? */
+	/* May code at this address belong to a kernel driver that accesses memory-mapped registers? */
 	bool may_be_driver(std::uint64_t address) const;
 	/* A command has changed the faults of shared components. */
 	void take_over(const arm64::Faults &faults);
 
 private:
 	arm64::Control commands;
-	std::string profile; /* a file */
+	std::string profile; /* name of the topology file */
 	std::uint64_t registers_at = 0;
 	bool everywhere = false;
 	CpuMemory memory; /* for shared components, under the lock of Coresight */

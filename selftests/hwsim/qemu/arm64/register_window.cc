@@ -19,7 +19,7 @@ void RegisterWindow::show_all(GuestMemory &memory)
 	coresight.for_each([&](unsigned page, Component &component) { update(page, component, memory); });
 }
 
-/* After the guest's store memory has the stored value, until it is overwritten with what the register reads as. */
+/* The guest's store has left its value in memory; this function replaces that with the value that the register reads as. */
 void RegisterWindow::store(std::uint64_t physical, std::uint64_t value, unsigned bytes, GuestMemory &memory)
 {
 	const std::lock_guard guard(coresight.lock);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * RegisterWindow: CoreSight registers in memory. The plugin interface has no devices, so they are RAM that the kernel was told not to use. A
- * read finds there what the component shows. A store is noticed after it has happened, by callbacks on those instructions of the kernel that
- * may access registers: they pass it to the component, and correct what a read shows.
+ * RegisterWindow: the memory-mapped CoreSight registers. The plugin interface cannot add devices, so the registers are RAM that the kernel
+ * was told not to use. A load returns what the component has put there. A store is noticed after it has happened, by callbacks on the
+ * kernel instructions that may access registers: they pass the value to the component, and put the register's new value into memory.
  *
- * Stores to components that processors share are carried out under the lock of Coresight, those to a trace unit's page by its own processor.
+ * Stores to components that processors share are carried out under the lock of Coresight, those to a trace unit's page by its own
+ * processor.
  */
 #ifndef HWSIM_QEMU_ARM64_REGISTER_WINDOW_H
 #define HWSIM_QEMU_ARM64_REGISTER_WINDOW_H
@@ -34,23 +35,24 @@ public:
 	{
 		return static_cast<unsigned>((physical - base) / arm64::Component::page);
 	}
-	/* Copies what has changed in the image of a component to the guest's memory. */
+	/* Copies the changed registers of a component's image to the guest's memory. */
 	void update(unsigned page, arm64::Component &component, GuestMemory &memory) const;
-	/* Does this for all shared components; once, before the guest can read them. */
+	/* Calls update() for all shared components; to be called before the guest can read them. */
 	void show_all(GuestMemory &memory);
 
-	/* A store of so many bytes to a register of a shared component, or a load of one. */
+	/* Carries out a store of this many bytes to a register of a shared component, or the side effects of a load from one. */
 	void store(std::uint64_t physical, std::uint64_t value, unsigned bytes, GuestMemory &memory);
 	void load(std::uint64_t physical, GuestMemory &memory);
 	/* Does this store flush trace that the storing processor's trace unit still holds? */
 	bool flushes(std::uint64_t physical, std::uint64_t value);
 
-	/* Stores where there is no register, or one that can only be read. */
+	/* Counts a refused store: there is no such register, it is read-only, or the store is not of aligned words. */
 	void count_refused() { refused++; }
 	std::uint64_t refused_stores() const { return refused; }
 
 	/*
-	 * Splits a store into words, and calls store(offset, value) for each. False if it is not of aligned words, or if store() refuses one.
+	 * Splits a store into words, and calls store(offset, value) for each. False if it is not aligned or less than a word, or if store()
+	 * refuses a word.
 	 */
 	template <class Store>
 	static bool by_words(std::uint64_t physical, std::uint64_t value, unsigned bytes, Store &&store)

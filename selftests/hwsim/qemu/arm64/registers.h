@@ -11,7 +11,7 @@ namespace hwsim::qemu
 class Arm64Registers : public CpuRegisters
 {
 public:
-	/* x0 to x30 have the numbers that instructions code them with. */
+	/* x0 to x30 have the numbers by which instructions encode them. */
 	enum class Reg : std::uint8_t {
 		x0,
 		x1,
@@ -27,12 +27,12 @@ public:
 		count
 	};
 
-	/* In the vCPU's init callback. False if one is missing: then this is no AArch64 QEMU. */
+	/* To be called in the vCPU's init callback. False if a register is missing: then this is not an AArch64 QEMU. */
 	bool find() { return CpuRegisters::find(names); }
 
 	std::uint64_t operator[](Reg reg) const { return read(static_cast<std::size_t>(reg)); }
 	void set(Reg reg, std::uint64_t value) { write(static_cast<std::size_t>(reg), value); }
-	/* The value of an operand, where 31 is the zero register. */
+	/* The value of a general-purpose register operand; number 31 is XZR. */
 	std::uint64_t operand(unsigned number) const { return number == zero ? 0 : read(number); }
 	void set_operand(unsigned number, std::uint64_t value)
 	{
@@ -49,7 +49,7 @@ private:
 	static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 };
 
-/* Each architecture has a type of its own. */
+/* The short name that this architecture's vCPU uses. */
 using Reg = Arm64Registers::Reg;
 
 } // namespace hwsim::qemu

@@ -14,11 +14,11 @@ namespace
 
 using Kind = arm64::Topology::Kind;
 
-/* PSTATE as SPSR has it: the exception level, and AArch32. */
+/* PSTATE in the format of SPSR: the fields of the exception level and of AArch32 state. */
 constexpr unsigned level_shift = 2;
 constexpr std::uint64_t level_mask = 3, aarch32 = 1 << 4;
 
-/* QEMU's machine "virt" with a GICv3: the redistributor of each processor, and the trace buffer's private interrupt. */
+/* QEMU's machine "virt" with a GICv3: address and size of the processors' redistributors, and the trace buffer's private interrupt. */
 constexpr std::uint64_t redistributors = 0x080a'0000, per_processor = 0x2'0000, sgi_base = 0x1'0000;
 constexpr std::uint64_t set_pending = 0x200, clear_pending = 0x280;
 constexpr unsigned trbe_interrupt = 31;
@@ -60,7 +60,7 @@ const char *Arm64Vcpu::init()
 	return nullptr;
 }
 
-/* The first block is being translated: from here on memory can be accessed. */
+/* Called when the vCPU's first block is being translated: from now on the plugin can access memory. */
 void Arm64Vcpu::begin()
 {
 	begun = true;
@@ -92,7 +92,7 @@ Place Arm64Vcpu::state()
 }
 
 /*
- * Called before the vCPU sleeps in WFI. Instrumentation that is not needed any more is noticed here, because an idle machine executes no
+ * Called before the vCPU sleeps in WFI. Checks here for instrumentation that is no longer needed, because an idle machine executes no
  * instruction that the plugin carries out.
  */
 void Arm64Vcpu::idle()
@@ -104,8 +104,8 @@ void Arm64Vcpu::idle()
 // --- the flow ---------------------------------------------------------------------------
 
 /*
- * QEMU announces an exception twice: first as an exception, with no change of address; then, when it is delivered, as an interrupt. "from"
- * is the preferred return address; PSTATE and the exception registers are already those of the handler. A branch does not fault, unless
+ * QEMU reports an exception twice: first as an exception, with no change of address; then, when it is delivered, as an interrupt. "from"
+ * is the preferred return address; PSTATE and the exception registers are already those of the handler. A branch cannot fault, unless
  * authentication of its target fails.
  */
 void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
@@ -132,7 +132,10 @@ void Arm64Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_
 	unit.straight(block, pc, end);
 }
 
-/* SVC, HVC and SMC are exceptions, unless firmware serves them: QEMU's own carries out PSCI calls, and continues behind them. */
+/*
+ * SVC, HVC, SMC and BRK are traced as exceptions, except PSCI calls: QEMU carries these out itself, and continues at the next
+ * instruction.
+ */
 void Arm64Vcpu::transfer(const Transfer &transfer)
 {
 	if (transfer.kind == Branch::software_interrupt) {
@@ -144,8 +147,8 @@ void Arm64Vcpu::transfer(const Transfer &transfer)
 }
 
 /*
- * The type follows from the vector (Arm ARM, D1.3.2, "Exception vectors"); of synchronous exceptions, from ESR_EL1.EC (IHI0064, "Exception
- * types").
+ * The type follows from the vector (Arm ARM, D1.3.2, "Exception vectors"), and for synchronous exceptions from ESR_EL1.EC (IHI0064,
+ * "Exception types").
  */
 arm64::etm::Exception Arm64Vcpu::exception_type(std::uint64_t handler)
 {
@@ -171,7 +174,7 @@ arm64::etm::Exception Arm64Vcpu::exception_type(std::uint64_t handler)
 	case 0x24: /* data aborts */
 	case 0x25:
 		return Exception::data_fault;
-	case 0x22: /* alignment of PC, and SP */
+	case 0x22: /* misaligned PC or SP */
 	case 0x26:
 		return Exception::alignment;
 	case 0x30: /* breakpoint, single step, BRK */
@@ -201,7 +204,7 @@ void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 	logs.trace_bytes(bytes);
 }
 
-/* Level-triggered: the interrupt is pending while it is asserted and not being served. */
+/* Sets or clears the interrupt's pending state in the GIC. It is level-triggered: pending while it is asserted and not being served. */
 void Arm64Vcpu::maintenance_interrupt(bool asserted)
 {
 	if (asserted) {
@@ -220,7 +223,7 @@ void Arm64Vcpu::maintenance_interrupt(bool asserted)
 void Arm64Vcpu::finish()
 {
 	logs.flush();
-	/* A decoder has to know the unit; perf knows it from the driver. */
+	/* The decoder of the raw trace needs the trace unit's registers; perf gets them from the driver. */
 	if (logs.has_truth())
 		logs.write_line(".unit", unit.description());
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Arm64Vcpu: one arm64 processor with its trace unit and trace buffer: passes on to them what the flow tracker finds out (vcpu.cc), and carries
- * out in QEMU's place the instructions that access them (instructions.cc).
+ * Arm64Vcpu: one arm64 processor with its trace unit and trace buffer. It passes the flow that the tracker reconstructs on to the trace
+ * unit (vcpu.cc), and carries out in QEMU's place the instructions that access the trace hardware (instructions.cc).
  *
- * A kernel at EL1, and programs at EL0.
+ * The kernel runs at EL1, programs run at EL0.
  */
 #ifndef HWSIM_QEMU_ARM64_VCPU_H
 #define HWSIM_QEMU_ARM64_VCPU_H
@@ -25,7 +25,7 @@ public:
 	struct Instruction : arm64::Instruction {
 		arm64::SystemAccess access;
 	};
-	/* An instruction that we carry out. */
+	/* The place of an instruction that the plugin carries out. */
 	struct Site : qemu::Site {
 		Instruction instruction;
 	};
@@ -35,7 +35,7 @@ public:
 	Arm64Vcpu(unsigned index, Arm64Machine &machine);
 	const char *init() override;
 
-	/* Exception level and execution state of what is about to run, for the translator. */
+	/* Exception level and execution state of the code about to run, for the translator. */
 	Place state();
 	std::uint32_t operand_size(std::uint64_t, std::uint32_t read) { return read; }
 
@@ -44,21 +44,21 @@ public:
 	void resume() override {}
 
 	/*
-	 * Called before an instruction. Does not return if it has carried the instruction out, but continues behind it. "caller": the return
-	 * address of the callback.
+	 * Called before an instruction. If it has carried the instruction out, it does not return but continues at the next one. "caller"
+	 * is the return address of the callback.
 	 */
 	void before(const Site &site, std::uintptr_t caller);
-	/* Its first block is being translated. */
+	/* To be called when the vCPU's first block is being translated. */
 	void begin();
 	bool has_begun() const { return begun; }
-	/* Called after a memory access of the kernel, which may be one to registers. */
+	/* Called after a memory access of kernel code, which may be to a memory-mapped register. */
 	void access(qemu_plugin_meminfo_t info, std::uint64_t physical);
 
 	void finish() override;
 	std::string statistics() const override;
 
 private:
-	/* For blocks that are traced */
+	/* Called by TracedVcpu */
 	friend TracedVcpu;
 	std::uint64_t read_pc() { return registers[Reg::pc]; }
 	arm64::TraceUnit &trace_unit() { return unit; }
@@ -67,7 +67,7 @@ private:
 	void pass(const BasicBlock &) {}
 	void unwatch() {}
 	bool watches(std::uint8_t level) const { return unit.watches(level); }
-	/* Nothing is counted. */
+	/* There are no counters to settle. */
 	void settle() {}
 
 	/* The flow */
@@ -78,7 +78,7 @@ private:
 	void barrier(std::uint64_t at, const Place &next) override { witness.barrier(at, next); }
 	void arrive(const Place &here) override { witness.arrive(here); }
 
-	/* Called by trace unit and buffer */
+	/* Called by the trace unit and the trace buffer */
 	std::uint32_t context_id() override { return static_cast<std::uint32_t>(registers[Reg::contextidr_el1]); }
 	arm64::etm::Exception exception_type(std::uint64_t handler) override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
@@ -104,18 +104,18 @@ private:
 	bool carry_out();
 	void command(const Site &site);
 
-	/* Settings, and what follows from them and from registers */
+	/* Applies settings, and derives the instrumentation needed from registers */
 	void take_over();
 	void review_needs() { set_needs(unit.is_switched_on() ? flow_instrumentation : no_instrumentation); }
 
 	Arm64Machine &whole;
 	arm64::Control &control;
-	/* The machine's settings, as this vCPU adopted them last. */
+	/* The machine's settings as this vCPU last adopted them. */
 	unsigned version = control.version();
 	arm64::Settings settings = control.settings();
 	Arm64Registers registers;
 	arm64::Trbe trbe{memory, *this, settings.faults};
-	/* CNTVCT, by which the guest's timers run. */
+	/* CNTVCT, the counter of the guest's timers. */
 	struct VirtualCounter final : arm64::Clock {
 		std::uint64_t period_ns = 1;
 		std::uint64_t counter() override;
@@ -131,7 +131,7 @@ private:
 	std::optional<arm64::EtmPage> page;
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
 	bool begun = false;
-	std::uint64_t interrupted_at = 0; /* return address of the exception that the tracker is being told of */
+	std::uint64_t interrupted_at = 0; /* preferred return address of the exception being reported to the tracker */
 
 	struct {
 		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0;
