@@ -35,10 +35,12 @@ constexpr std::uint64_t idle = 1, pmstable = 2; /* TRCSTATR */
 constexpr std::uint64_t bb = 1 << 3, cci = 1 << 4, cid = 1 << 6, vmid = 1 << 7, ts = 1 << 11,
 			rs = 1 << 12;      /* TRCCONFIGR */
 constexpr std::uint64_t ssstatus = 1 << 9; /* TRCVICTLR */
-constexpr unsigned exlevel_ns = 20;        /* TRCVICTLR: bit number for EL0; a set bit excludes an exception level from trace */
-constexpr unsigned comparator_exlevel_ns = 12; /* TRCACATR: bit number for EL0; a set bit excludes a level from comparison */
+constexpr unsigned exlevel_ns =
+	20; /* TRCVICTLR: bit number for EL0; a set bit excludes an exception level from trace */
+constexpr unsigned comparator_exlevel_ns =
+	12; /* TRCACATR: bit number for EL0; a set bit excludes a level from comparison */
 constexpr std::uint64_t compares_cid = 1 << 2,
-			compares_vmid = 1 << 3;                /* TRCACATR: also compare with identifier comparator 0, the only one */
+			compares_vmid = 1 << 3; /* TRCACATR: also compare with identifier comparator 0, the only one */
 constexpr std::uint64_t rldself = 1 << 16, cntchain = 1 << 17; /* TRCCNTCTLR */
 constexpr std::uint64_t atb = 1 << 11;                         /* TRCEVENTCTL1R: event 0 is a trigger */
 } // namespace bits
@@ -58,7 +60,8 @@ struct Features {
 	std::uint32_t idr8 = 0;              /* no speculation */
 	std::uint32_t devarch = 0x4770'5a13; /* ETE 1.0 */
 	std::uint32_t devtype = 0x13;
-	std::uint32_t authstatus = 0x0c; /* non-invasive debug is enabled in Non-secure state, the only one implemented */
+	std::uint32_t authstatus =
+		0x0c; /* non-invasive debug is enabled in Non-secure state, the only one implemented */
 
 	bool is_ete() const { return (devarch & 0xffff) == 0x5a13; }
 	/* Does the trace unit have an OS lock of its own (TRCOSLAR)? If not, it follows the processor's. */

@@ -20,7 +20,8 @@ struct Faults {
 	std::uint64_t flush_never_ends = 0; /* FFCR.FlushMan of a TMC is never cleared */
 	std::uint64_t never_ready = 0;      /* STS.TMCReady of a TMC is never set */
 	std::uint64_t memory_error = 0;     /* a write of an ETR fails once per this many bytes */
-	std::uint64_t claimed = 0;          /* an external debugger has claimed the shared components (funnels, replicators, TMCs, CATUs) */
+	std::uint64_t claimed =
+		0; /* an external debugger has claimed the shared components (funnels, replicators, TMCs, CATUs) */
 
 	/* Parses "name:number"; false if there is no such fault or the number is invalid. */
 	bool set(std::string_view text);

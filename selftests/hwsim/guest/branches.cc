@@ -79,7 +79,8 @@ int main(int argc, char **argv)
 	value += fibonacci(depth);
 	for (int i = 0; i < rounds; i++) {
 		unsigned again = depth;
-		asm volatile("" : "+r"(again)); /* fibonacci() has no side effects; without this the compiler would call it once */
+		asm volatile(""
+			: "+r"(again)); /* fibonacci() has no side effects; without this the compiler would call it once */
 		value += fibonacci(again);
 		usleep(2000);
 	}

@@ -31,7 +31,8 @@ unsigned long entries(unsigned n)
 
 unsigned recur(unsigned depth)
 {
-	asm volatile("" : "+r"(depth)); /* fibonacci() has no side effects; without this the compiler would call it once */
+	asm volatile(""
+		: "+r"(depth)); /* fibonacci() has no side effects; without this the compiler would call it once */
 	return fibonacci(depth);
 }
 

@@ -31,12 +31,13 @@ namespace auxpmu
 
 /* The result of one reading of a backward ring. */
 struct Dump {
-	std::uint64_t records = 0;     /* records handed out */
-	std::uint64_t bytes = 0;       /* bytes of these records */
-	std::uint64_t written = 0;     /* bytes written since the previous reading */
-	std::uint64_t overwritten = 0; /* bytes of "written" that are gone: the oldest ones, and the remains of a record that is cut */
-	bool wrapped = false;          /* has the ring been filled since it was created? */
-	bool corrupt = false;          /* did the ring hold anything that is not a record? */
+	std::uint64_t records = 0; /* records handed out */
+	std::uint64_t bytes = 0;   /* bytes of these records */
+	std::uint64_t written = 0; /* bytes written since the previous reading */
+	std::uint64_t overwritten =
+		0; /* bytes of "written" that are gone: the oldest ones, and the remains of a record that is cut */
+	bool wrapped = false; /* has the ring been filled since it was created? */
+	bool corrupt = false; /* did the ring hold anything that is not a record? */
 };
 
 /* Reads any memory with this layout. It knows nothing of mappings, and remembers where the last reading ended. */

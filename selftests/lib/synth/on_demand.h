@@ -22,7 +22,7 @@ public:
 	static Result<Emitter> open(std::string_view pmu);
 
 	struct Outcome {
-		int error;           /* 0; ENXIO: no event is tracing on this CPU; ENOSPC: the buffer became full first */
+		int error; /* 0; ENXIO: no event is tracing on this CPU; ENOSPC: the buffer became full first */
 		std::uint64_t bytes; /* bytes that were written */
 	};
 	/* Makes the unit of cpu write this many bytes, a multiple of the record size, at once. Does not allocate. */
