@@ -197,10 +197,8 @@ void PacketStream::flush_atoms()
 {
 	while (atom_count) {
 		const AtomPacket next = atom(atoms, atom_count);
-		if (!muted) {
-			queue[used++] = next.header;
-			since_sync++;
-		}
+		queue[used++] = next.header;
+		since_sync++;
 		atoms >>= next.atoms;
 		atom_count -= next.atoms;
 	}

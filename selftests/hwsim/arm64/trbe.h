@@ -65,7 +65,7 @@ public:
 	void set_faults(const Faults &now);
 
 	std::uint64_t read(trbe::Reg reg) const;
-	/* False if the register is read-only or not implemented. */
+	/* False if the register is read-only or absent. */
 	bool write(trbe::Reg reg, std::uint64_t value);
 
 	bool enabled() const override { return limitr & trbe::enable; }

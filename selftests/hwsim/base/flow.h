@@ -120,41 +120,34 @@ public:
 	{
 		if (!current || current->level != block.level)
 			return false;
-		const Branch kind = current->kind;
-		if (kind == Branch::none) {
-			if (!same_offset(end(), block))
-				return false;
-			step_to(block, end());
-			return true;
-		}
-		if (!finished)
-			return false;
 		/* The kind is a constant in each of these, so that tell() is only what that kind needs. */
-		const auto told = [&](Branch constant, bool taken, std::uint64_t pc) __attribute__((always_inline)) {
-			tell(Transfer{constant, taken, last(), end(), current->level, {pc, block.level, block.mode}});
+		const auto told = [&](Branch kind, bool taken, std::uint64_t pc) __attribute__((always_inline)) {
+			tell(Transfer{kind, taken, last(), end(), current->level, {pc, block.level, block.mode}});
 			step_to(block, pc);
 			return true;
 		};
-		switch (kind) {
+		std::uint64_t pc;
+		const bool certain = guess(block, finished, pc);
+		switch (current->kind) {
+		case Branch::none:
+			if (certain)
+				step_to(block, pc);
+			return certain;
 		case Branch::conditional:
-			if (!((end() ^ target()) & page_mask))
-				return false;
-			if (same_offset(end(), block))
-				return told(Branch::conditional, false, end());
-			return same_offset(target(), block) && told(Branch::conditional, true, target());
+			return certain && told(Branch::conditional, pc != end(), pc);
 		case Branch::jump:
-			return same_offset(target(), block) && told(Branch::jump, true, target());
+			return certain && told(Branch::jump, true, pc);
 		case Branch::call:
-			return same_offset(target(), block) && told(Branch::call, true, target());
-		case Branch::ret: {
-			const std::uint64_t expected_pc = return_address();
-			return told(Branch::ret, true,
-				was_at(expected_pc, block) ? expected_pc : read_target(block, read_pc));
-		}
+			return certain && told(Branch::call, true, pc);
+		case Branch::ret:
+			if (!finished)
+				return false;
+			pc = return_address();
+			return told(Branch::ret, true, was_at(pc, block) ? pc : read_target(block, read_pc));
 		case Branch::indirect_call:
-			return told(Branch::indirect_call, true, read_target(block, read_pc));
+			return finished && told(Branch::indirect_call, true, read_target(block, read_pc));
 		case Branch::indirect_jump:
-			return told(Branch::indirect_jump, true, read_target(block, read_pc));
+			return finished && told(Branch::indirect_jump, true, read_target(block, read_pc));
 		default:
 			return false;
 		}

@@ -102,8 +102,9 @@ void collect_ours(const std::string &units, const std::string &raw, Pairs &pairs
 		const auto bytes = bytes_of(raw + number);
 		if (bytes.empty())
 			continue;
+		const TraceUnit unit = unit_of(EtmUnit::read(units + number));
 		for (const auto session : etm_sessions(bytes)) {
-			OpenCsd reader(unit_of(EtmUnit::read(units + number)));
+			OpenCsd reader(unit);
 			reader.process(session);
 			collect(reader, raw + number, pairs);
 		}

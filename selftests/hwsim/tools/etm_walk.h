@@ -84,14 +84,12 @@ public:
 	/* Decodes a whole trace, session by session. After a bad packet it goes on where the trace synchronizes next. */
 	void run(std::span<const std::uint8_t> trace)
 	{
-		for (const auto session : etm_sessions(trace)) {
-			forget();
-			for (std::size_t at = 0; at < session.size();) {
-				const std::size_t next = next_sync(session, at + 1);
-				feed(session.subspan(at, next - at),
-					static_cast<std::size_t>(session.data() - trace.data()) + at);
-				at = next;
-			}
+		for (std::size_t at = 0; at < trace.size();) {
+			const std::size_t next = next_sync(trace, at + 1);
+			if (begins_session(trace, at))
+				forget();
+			feed(trace.subspan(at, next - at), at);
+			at = next;
 		}
 		ocsd_dt_process_data(tree.get(), OCSD_OP_EOT, 0, 0, nullptr, nullptr);
 		end();
