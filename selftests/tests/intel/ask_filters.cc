@@ -109,7 +109,7 @@ TEST_CASE("Address filters are in the registers as intel_pt has them, and none i
 		"filter 0xffffffff81000000/0x1000,stop 0xffffffff81000800/1",
 		"stop 0xffffffff81000800/1,filter 0xffffffff81000000/0x1000",
 		"filter 0xffff800000000000/0x7fffffffffff",
-		/* One starts at a non-canonical address, one ends there. */
+		/* One starts at a non-canonical address, one ends at one. */
 		"filter 0x800000000000/0xffff000000001000",
 		"filter 0x7ffffffff000/0x2000",
 		"filter 0xffffffff82000000/0x1000,filter 0xffffffff83000000/0x1000",

@@ -52,10 +52,7 @@ std::uint32_t on_so_far()
 	return stores_branches() ? duty.stored : duty.traced;
 }
 
-/*
- * A program that sleeps until go_on(), so that events enabled meanwhile are on for its next instruction; and again whenever it
- * calls rest().
- */
+/* A program that sleeps until go_on(), and whenever it calls rest(): events enabled then see its next instruction. */
 class Sleeper
 {
 public:

@@ -304,10 +304,7 @@ TEST_CASE("The end of the first lap is known where it comes as the unit is switc
 	if (options().pmu != "auxpmu_pt")
 		return;
 	pin(0);
-	/*
-	 * Trace gets to memory in pieces of 3072 bytes, the 22nd of which passes the end of 64 KiB, at 66 KiB; the rest when the
-	 * unit is switched off.
-	 */
+	/* Trace gets to memory in pieces of 3072 bytes, the 22nd of which passes 64 KiB, at 66 KiB; or when switched off. */
 	Hurt now({"slow-flush", "3000", Harm::none, ""});
 	constexpr std::uint64_t size = 64 * KiB, piece = 3 * KiB;
 	const auto traced = [](std::uint64_t bytes, std::uint64_t calls) {

@@ -256,10 +256,7 @@ TEST_CASE("Tables are on the account of whoever maps an area, for as long as it 
 	Setup setup = on_cpu(0, 128 * MiB);
 	setup.mode = AuxMode::overwrite;
 	setup.data_bytes = 4 * KiB;
-	/*
-	 * One table for each 510 pages, for the first lap and again for the others. The kernel also charges page tables of
-	 * programs, but as many for blocks.
-	 */
+	/* One for each 510 pages, for the first lap and for others. Programs' page tables count, too, but equally for blocks. */
 	const std::uint64_t tables = 2 * ((setup.aux_bytes / page_size() + 509) / 510) * page_size();
 	const auto charged = [&](bool single) {
 		Fault orders("orders", single ? 1000 : 0);
@@ -287,10 +284,7 @@ TEST_CASE("What a filter stops is stopped until the next start, and nothing is l
 	if (nr_filters() == 0)
 		return;
 	pin(0);
-	/*
-	 * An event of the CPU, because a thread's event starts again each time the thread is scheduled in; and a system call that
-	 * nobody else makes.
-	 */
+	/* A CPU event, because a thread's event restarts when scheduled in; a system call that nobody else makes. */
 	Setup setup = on_cpu(0, 4 * MiB);
 	setup.exclude_kernel = false;
 	const std::string stopped = attribute("errors/stopped");
@@ -427,10 +421,7 @@ TEST_CASE("An NMI that is somebody else's reads one register, and leaves the uni
 			churn(200'000);
 			made = *Accesses::so_far() - before;
 			came = interrupts("NMI") - nmis;
-			/*
-			 * Where each region interrupts, the unit itself does so at the end of a block of memory; then count from
-			 * the start.
-			 */
+			/* Where each region interrupts, the unit does at the end of a block of memory: count anew. */
 			if (const std::uint64_t own = statistics()["interrupts"]; own != turns) {
 				REQUIRE(each_region_interrupts());
 				turns = own;
@@ -552,10 +543,7 @@ TEST_CASE("A trace that VMXON ends is told and counted, and goes on by itself wh
 		CHECK(written(1000, [&] { machine = UniqueFd(::ioctl(kvm.get(), KVM_CREATE_VM, 0)); }) > 1000);
 		REQUIRE(machine);
 		CHECK(tracer.tally.partial == ends);
-		/*
-		 * Enabled in VMX operation: nothing is traced if that ends tracing; below, the same goes on when VMX operation
-		 * ends.
-		 */
+		/* Enabled in VMX operation: no trace if that ends tracing; below, trace comes once VMX operation ends. */
 		CHECK((written(0, nothing) == 0) == ends);
 		CHECK(tracer.tally.partial == 2 * ends);
 		/* The processor then refuses even the value that the register holds. */

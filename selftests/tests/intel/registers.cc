@@ -92,9 +92,7 @@ private:
 	Knob level{"/sys/power/pm_test", "core"};
 };
 
-/*
- * This program, traced on one CPU; where there are address filters, only the code in its file, so that a range is in the registers.
- */
+/* This program, traced on one CPU; where there are address filters, only the code in its file, so that ADDR0 is set. */
 class Recorded
 {
 public:
