@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The A64 classifier against binutils: the encodings around each branch one by one, and words at random from everywhere. */
+/* The A64 classifier against binutils: every encoding around each branch, and random words. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ namespace
 {
 
 constexpr std::uint64_t base =
-	0xffff'8000'1000'0000; /* of the words, where no branch leads over an end of the addresses */
+	0xffff'8000'1000'0000; /* of the words; no branch from there crosses an end of the address space */
 
 Instruction expected(std::string_view name)
 {
@@ -59,8 +59,8 @@ bool is_direct(Branch kind)
 }
 
 /*
- * FEAT_CMPBR and the returns of FEAT_PAuth_LR are younger than some binutils, which take them for no instruction at all. Test cases of
- * their own are below.
+ * FEAT_CMPBR and the returns of FEAT_PAuth_LR are younger than some binutils, whose objdump prints them as .inst. They have test
+ * cases of their own below.
  */
 bool is_young(std::uint32_t word)
 {
@@ -68,7 +68,7 @@ bool is_young(std::uint32_t word)
 	       (word & 0xffff'fbe0) == 0xd65f'0be0;
 }
 
-/* Of a line "ffff800010000000:\td503201f \tnop" what matters; objdump itself says which word it has read. */
+/* The parts that matter of a line "ffff800010000000:\td503201f \tnop"; word is the one that objdump has read. */
 struct Line {
 	std::uint64_t address = 0;
 	std::uint32_t word = 0;
@@ -89,7 +89,7 @@ bool parse(std::string_view text, Line &line)
 	return true;
 }
 
-/* The last of the operands of a branch is its target, in front of a comment: "x3, #5, 0xffff800010001234  // other names". */
+/* The last operand of a branch is its target; a comment may follow: "x3, #5, 0xffff800010001234  // other names". */
 std::uint64_t target(std::string_view operands)
 {
 	operands = operands.substr(0, operands.find("//"));
@@ -99,10 +99,10 @@ std::uint64_t target(std::string_view operands)
 
 struct Agreement {
 	std::size_t words = 0, branches = 0;
-	std::set<std::string, std::less<>> names; /* of branches, and of what is special */
+	std::set<std::string, std::less<>> names; /* of branches and special instructions */
 };
 
-/* Classifies the words as objdump reads them, which has to read all of them. */
+/* Compares classify() with objdump for these words; objdump has to print all of them. */
 void compare(const std::vector<std::uint32_t> &words, Agreement &agreement)
 {
 	const auto file = std::filesystem::temp_directory_path() / ("a64_classify_test." + std::to_string(getpid()));
@@ -140,13 +140,13 @@ void compare(const std::vector<std::uint32_t> &words, Agreement &agreement)
 	agreement.words += count;
 }
 
-/* Bits 28 to 26 of branches, exceptions and system instructions are 101. */
+/* Sets bits 28 to 26 to 101, which branches, exceptions and system instructions have. */
 std::uint32_t into_branches(std::uint32_t word)
 {
 	return (word & ~0x1c00'0000u) | 0x1400'0000;
 }
 
-/* Words to be compared, some hundred thousand at a time. */
+/* Collects words, and compares them half a million at a time. */
 class Words
 {
 public:
@@ -170,7 +170,7 @@ private:
 	std::mt19937 numbers{17};
 };
 
-/* All of the bits 31 to 10, within the branches; what is below them comes from below(). */
+/* All values of bits 31 to 10 within the branches; below() gives the bits below them. */
 template <class Below>
 void add_branches(Words &words, Below below)
 {
@@ -180,7 +180,7 @@ void add_branches(Words &words, Below below)
 	}
 }
 
-/* All branches to a register, whatever the key, the address and the modifier. */
+/* All branches to a register: every operation, key, address and modifier. */
 void add_register_branches(Words &words)
 {
 	for (std::uint32_t operation = 0; operation < 16; operation++)
@@ -188,7 +188,7 @@ void add_register_branches(Words &words)
 			words.add(0xd61f'0000 | operation << 21 | rest);
 }
 
-/* All hints and barriers, with all ones in the place of a register, and other system instructions. */
+/* All hints and barriers, with register field 31; system instructions with a random low byte; all words around TSTART. */
 void add_system(Words &words)
 {
 	for (std::uint32_t middle = 0; middle < 1 << 11; middle++)
@@ -207,7 +207,7 @@ void add_exceptions(Words &words)
 				words.add(0xd400'0000 | operation << 21 | (words.random() & 0xffff) << 5 | low);
 }
 
-/* Direct branches of lengths where each bit of the field matters. */
+/* Direct branches with displacements for which each bit of the field matters. */
 void add_lengths(Words &words)
 {
 	struct {
@@ -221,7 +221,7 @@ void add_lengths(Words &words)
 				words.add(branch.opcode | (length & ((1u << branch.bits) - 1)) << branch.shift);
 }
 
-/* So many within the branches, and as many from everywhere. */
+/* This many random words within the branches, and as many from everywhere. */
 void add_random(Words &words, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -248,11 +248,11 @@ TEST_CASE("what binutils reads as a branch is one, and nothing else", "[a64]")
 
 	CHECK(words.agreement.words > 1'000'000);
 	CHECK(words.agreement.branches > 200'000);
-	/* 16 conditions, each with B and BC; 26 other branches; six that are special and none. */
+	/* 16 conditions, each with B and BC; 26 other branches, none of them young; ISB, WFE, WFI, WFET, WFIT, TSTART. */
 	CHECK(words.agreement.names.size() >= 32 + 26 + 6);
 }
 
-/* Minutes; to be asked for by its name. */
+/* Takes minutes; runs only if asked for by its name. */
 TEST_CASE("likewise, of many more words", "[.][a64-all]")
 {
 	Words words;
@@ -269,7 +269,7 @@ TEST_CASE("likewise, of many more words", "[.][a64-all]")
 namespace
 {
 
-/* Of no instruction there is a displacement. */
+/* The distance from a conditional branch to its target; 0 if the word is none. */
 std::int64_t to(std::uint32_t word)
 {
 	const Instruction instruction = classify(word);
@@ -287,7 +287,7 @@ TEST_CASE("young branches are known with or without binutils", "[a64]")
 	CHECK(to(0xf4e0'3fe0) == -4);    /* CBNE X0, X0 */
 	CHECK(to(0x7500'2000) == -1024); /* CBGT W0, #0 */
 	CHECK(to(0xf5e5'9fe0) == 1020);  /* CBNE X0, #11 */
-	CHECK(to(0xf400'8041) == 0);     /* no bytes of X */
+	CHECK(to(0xf400'8041) == 0);     /* no byte form of X */
 	CHECK(to(0x7400'4041) == 0);
 	CHECK(to(0x7500'4041) == 0);
 	CHECK(to(0x7480'0041) == 0); /* no such conditions */

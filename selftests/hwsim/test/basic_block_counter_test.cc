@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The counter, with words that a test changes as translated code does. */
+/* The counter, with words that a test changes as the inline code of translated blocks does. */
 #include <catch2/catch_test_macros.hpp>
 
 #include "../base/basic_block_counter.h"
@@ -29,7 +29,7 @@ struct Counted {
 		counter.attach(&words);
 		counter.allow(1000);
 	}
-	/* What the inline code of a block does. True if it calls. */
+	/* Does what the inline code of a block does. True if the block calls the plugin. */
 	bool run(const BasicBlock &block)
 	{
 		std::uint64_t &gate = words.gate[block.side];

@@ -10,7 +10,7 @@ using namespace hwsim;
 namespace
 {
 
-/* Instructions of two bytes each, at these addresses. */
+/* Walks through instructions of two bytes each, at these addresses. */
 BasicBlockWalk walk(const std::vector<Step> &blocks, std::vector<std::uint64_t> instructions)
 {
 	BasicBlockWalk walk(blocks);
@@ -50,13 +50,13 @@ TEST_CASE("a loop that begins inside of the block that leads to it is no fault o
 {
 	const std::vector<Step> loop = {{0x1000, 6}, {0x1002, 4}, {0x1002, 4}, {0x2000, 2}};
 	CHECK(walk(loop, {0x1000, 0x1002, 0x1004, 0x1002, 0x1004, 0x1002, 0x1004, 0x2000}).differences == 0);
-	/* With faults before it, two in the block that leads to it and one in the loop. */
+	/* With faults before it: two in the block that leads to the loop, one in the loop. */
 	const std::vector<Step> faulted = {
 		{0x1000, 8}, {0x1002, 6}, {0x1004, 4}, {0x1004, 4}, {0x1006, 2}, {0x2000, 2}};
 	const std::vector<std::uint64_t> once = {0x1000, 0x1002, 0x1004, 0x1006, 0x1004, 0x1006, 0x2000};
 	CHECK(walk(faulted, once).differences == 0);
 	CHECK(walk(faulted, once).left() == 0);
-	/* What comes behind it has to be there all the same. */
+	/* The next block must be executed all the same. */
 	CHECK(walk({{0x1000, 6}, {0x1002, 4}, {0x2000, 2}}, {0x1000, 0x1002, 0x1004, 0x3000}).differences == 1);
 	CHECK(walk({{0x1000, 6}, {0x1002, 4}}, {0x1000, 0x1002, 0x1004}).left() == 0);
 	CHECK(walk({{0x1000, 6}, {0x1002, 2}}, {0x1000, 0x1002, 0x1004}).differences == 1);
@@ -64,7 +64,7 @@ TEST_CASE("a loop that begins inside of the block that leads to it is no fault o
 
 TEST_CASE("a block that is left for another processor ends there, or has done nothing")
 {
-	/* At its first instruction. */
+	/* Left at its first instruction. */
 	const std::vector<Step> faulted = {{0x1000, 4}, {0x2000, 4}, {0x3000, 2}};
 	for (const std::uint64_t back : {0x3000, 0x2000}) {
 		BasicBlockWalk moved = walk(faulted, {0x1000, 0x1002});
@@ -78,14 +78,14 @@ TEST_CASE("a block that is left for another processor ends there, or has done no
 	CHECK(gone.left() == 1);
 	gone.leave(0x2000);
 	CHECK(gone.left() == 0);
-	/* In its middle, the second time. */
+	/* Left in its middle, when it was begun again. */
 	const std::vector<Step> of_middle = {{0x1000, 8}, {0x1002, 6}, {0x3000, 2}};
 	BasicBlockWalk middle = walk(of_middle, {0x1000, 0x1002});
 	middle.leave(0x1004);
 	middle.step(0x3000, 2);
 	CHECK(middle.differences == 0);
 	CHECK(middle.left() == 0);
-	/* What was executed before that is missed all the same. */
+	/* A block that was executed before that is still missed. */
 	const std::vector<Step> of_other = {{0x1000, 4}, {0x4000, 2}, {0x2000, 4}, {0x3000, 2}};
 	BasicBlockWalk other = walk(of_other, {0x1000, 0x1002});
 	other.leave(0x2000);
@@ -95,7 +95,7 @@ TEST_CASE("a block that is left for another processor ends there, or has done no
 
 TEST_CASE("a system call that is begun anew for a signal is a block of its own")
 {
-	/* SVC is the last instruction of the block, and left behind it, at 0x1004; the kernel goes back to it, twice. */
+	/* The block ends with SVC, and the trace leaves it after that, at 0x1004; the kernel goes back to the SVC, twice. */
 	const std::vector<Step> restarted = {{0x1000, 4}, {0x1002, 2}, {0x1002, 2}, {0x1004, 2}};
 	BasicBlockWalk call = walk(restarted, {0x1000, 0x1002});
 	for (int i = 0; i < 2; i++) {
@@ -106,7 +106,7 @@ TEST_CASE("a system call that is begun anew for a signal is a block of its own")
 	call.step(0x1004, 2);
 	CHECK(call.differences == 0);
 	CHECK(call.left() == 0);
-	/* It has to have been executed as often as the trace has it. */
+	/* The log must have the call as often as the trace. */
 	const std::vector<Step> done = {{0x1000, 4}, {0x1004, 2}};
 	BasicBlockWalk once = walk(done, {0x1000, 0x1002});
 	once.leave(0x1004);

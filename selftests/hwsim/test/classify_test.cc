@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The classifier against binutils: every instruction of real programs, and by hand those that no program has. */
+/* The classifier against binutils: every instruction of real programs; and by hand those that no program has. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
@@ -33,7 +33,7 @@ bool is_prefix(const std::string &word)
 	return word.starts_with("rex");
 }
 
-/* "  401000:\t0f 05 \tsyscall" */
+/* A line of objdump: "  401000:\t0f 05 \tsyscall". */
 bool parse(const std::string &text, Line &line)
 {
 	const auto colon = text.find(":\t");
@@ -93,7 +93,7 @@ Special expected_special(const std::string &name)
 	return name.starts_with("ptwrite") ? Special::ptwrite : Special::none;
 }
 
-/* Counts the instructions that agree, and reports those that do not. */
+/* Returns how many instructions agree with objdump; fails at the first that does not. */
 std::size_t agree_with_objdump(const std::string &options, std::size_t &branches)
 {
 	std::size_t count = 0;

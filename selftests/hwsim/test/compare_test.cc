@@ -23,7 +23,7 @@ std::vector<Step> program(std::size_t size, unsigned seed = 1)
 	return steps;
 }
 
-/* A file for one test. */
+/* The path of a temporary file. */
 std::string scratch()
 {
 	return std::filesystem::temp_directory_path() / ("truth_test." + std::to_string(getpid()));
@@ -61,7 +61,7 @@ TEST_CASE("each loss is one difference, and what follows is still judged")
 
 TEST_CASE("a loss in a program that repeats itself is one difference")
 {
-	/* The same loop again and again, now and then with another way through it. */
+	/* The same loop again and again, sometimes with another path through it. */
 	std::vector<Step> truth;
 	for (std::uint64_t i = 0; i < 3000; i++) {
 		for (std::uint64_t step = 0; step < 20; step++)
@@ -78,7 +78,7 @@ TEST_CASE("a loss in a program that repeats itself is one difference")
 
 TEST_CASE("where the truth says where the trace goes on, that is where, however alike the steps are")
 {
-	/* A loop in a loop: any number of rounds could be missing, and two gaps are nearer to each other than a round is long. */
+	/* A loop in a loop: any number of rounds could be missing, and the gaps are closer together than an outer round is long. */
 	std::vector<Step> truth;
 	for (unsigned round = 0; round < 40'000; round++)
 		truth.push_back(round % 100 == 99 ? Step{0x401020, 0x401000} : Step{0x401010, 0x401008});
@@ -98,18 +98,18 @@ TEST_CASE("where the truth says where the trace goes on, that is where, however 
 	CHECK(result.equal == decoded.size());
 	CHECK(result.missing == 180 + 330);
 	CHECK(result.differences.empty());
-	/* What is missing behind that is a difference. */
+	/* Steps that are missing after that are a difference. */
 	decoded.erase(decoded.begin() + 20'000, decoded.begin() + 20'200);
 	result = compare(truth, decoded);
 	CHECK(result.differences.size() == 1);
-	/* So is a gap that nothing begins. */
+	/* So is a gap whose beginning is not marked. */
 	truth.erase(truth.begin() + 1000);
 	decoded = without(without(truth, 1211, 332), 1000, 181);
 	std::erase_if(decoded, [](const Step &step) { return step.from == loss; });
 	CHECK_FALSE(compare(truth, decoded).differences.empty());
 }
 
-/* What a recursive program does is found in it again and again; a decoder may have gone on behind where the loss began. */
+/* A recursive program repeats its steps everywhere; a decoder may go on for some steps after the beginning of the loss. */
 TEST_CASE("where the truth says where the trace goes on, steps behind the beginning of the loss lead nobody astray")
 {
 	std::vector<Step> whole;
@@ -173,7 +173,7 @@ TEST_CASE("a marked loss is no difference, but only as much of it as the mark ex
 
 	decoded = without(decoded, 5000, 1);
 	CHECK(compare(truth, decoded).differences.size() == 1);
-	/* At the cut a decoder may have gone a little further, but nothing may be invented there. */
+	/* At the cut, up to four wrong steps of the decoder are excused; more are a difference. */
 	decoded.insert(decoded.begin() + 1000, 4, {0x1, 0x2});
 	CHECK(compare(truth, decoded).differences.size() == 1);
 	decoded.insert(decoded.begin() + 1000, {0x1, 0x2});
@@ -241,7 +241,7 @@ TEST_CASE("short parts before long ones are found, too")
 
 TEST_CASE("the right one of very many places that begin alike is found")
 {
-	/* The same 20 steps again and again, and what tells them apart behind them. */
+	/* The same 20 steps again and again; only the step after them differs. */
 	std::vector<Step> truth(10, {0x5000, 0x6000});
 	for (std::uint64_t i = 0; i < 3000; i++) {
 		for (std::uint64_t step = 0; step < 20; step++)
@@ -292,7 +292,7 @@ TEST_CASE("parts of the truth are found in it, in order, and nothing else")
 	std::rotate(parts.begin(), parts.begin() + 400, parts.end());
 	CHECK_FALSE(compare(truth, parts, {.partial = true}).differences.empty());
 
-	/* Not twice, either. */
+	/* Nor may a part be in the trace twice. */
 	std::vector<Step> again(truth.begin(), truth.begin() + 500);
 	again.insert(again.end(), truth.begin() + 490, truth.begin() + 1000);
 	const Comparison twice = compare(truth, again, {.partial = true});
@@ -300,7 +300,7 @@ TEST_CASE("parts of the truth are found in it, in order, and nothing else")
 	CHECK(twice.differences[0].decoded_size == 10);
 }
 
-/* A sample ends with the interrupt that takes it, and what was before that has often happened before. */
+/* A sample ends with the interrupt that takes it; the steps before that have often happened before. */
 TEST_CASE("of a part that is found twice its last step says which it is")
 {
 	const auto part = program(3000);
@@ -354,7 +354,7 @@ TEST_CASE("where tracing began and where it ended is compared, too")
 		(other.from ? other.from : other.to) = 0x1234;
 		CHECK(compare(std::vector{step}, std::vector{other}).differences.size() == 1);
 	}
-	/* A decoder that goes on behind the end has invented it. */
+	/* A decoder that goes on after the end has invented the rest. */
 	const std::vector<Step> off = {{0x1000, 0x2000}, {0x2004, 0}, {0, 0x2008}};
 	CHECK(compare(off, std::vector<Step>{{0x1000, 0x2000}, {0x2008, 0x3000}, {0x3004, 0}, {0, 0x2008}})
 			.differences.size() == 1);
@@ -375,11 +375,11 @@ TEST_CASE("the truth log is read as it was written")
 	const auto steps = program(100'001);
 	{
 		TruthWriter writer;
-		writer.write(1, 2); /* not open: nowhere */
+		writer.write(1, 2); /* not open: dropped */
 		REQUIRE(writer.open(path));
 		for (const Step &step : steps)
 			writer.write(step.from, step.to);
-		/* In batches, as a guest that never ends needs it. */
+		/* Steps are written in batches, because a guest may never end. */
 		CHECK(read_truth(path).size() > steps.size() / 2);
 		writer.flush();
 	}
@@ -463,7 +463,7 @@ TEST_CASE("short parts of a recursion, between long ones, are all found")
 		CHECK(result.differences.empty());
 		CHECK(result.equal == decoded.size());
 		CHECK(result.missing == truth.size() - decoded.size());
-		/* And what is not the program's is still seen. */
+		/* A step that is not the program's is still found. */
 		decoded[decoded.size() / 2].to += 2;
 		CHECK(!compare(truth, decoded, {.partial = true}).differences.empty());
 	}

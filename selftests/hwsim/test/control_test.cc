@@ -54,7 +54,7 @@ TEST_CASE("Registers are lost at once or at a WRMSR, to what a reset or another 
 	CHECK(control.command("lose nothing"));
 	CHECK(control.settings().losses == 3);
 	CHECK(control.settings().loss.to == Loss::To::nothing);
-	/* The same again is another loss. */
+	/* The same command again is another loss. */
 	CHECK(control.command("lose reset"));
 	CHECK(control.command("lose reset"));
 	CHECK(control.settings().losses == 5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What perf makes of exceptions in a trace by an ETM. */
+/* What perf reports of exceptions in the trace of an ETM. */
 #include <catch2/catch_test_macros.hpp>
 
 #include "../tools/cs_etm.h"

@@ -15,7 +15,7 @@ namespace
 
 const TraceUnit etm = {}, ete = {.ete = true}, with_q = {.idr0 = 0x2801'cea1};
 
-/* Packets in a row, behind an A-sync, as OpenCSD reads them. */
+/* Packets after an A-sync, as OpenCSD reads them. */
 class Row
 {
 public:
@@ -27,7 +27,7 @@ public:
 		sizes.push_back(packet.size);
 		return *this;
 	}
-	/* Without the A-sync, and of the sizes that were written. */
+	/* All packets but the A-sync; checks that each has the size that was written. */
 	std::vector<EtmPacket> read() const
 	{
 		auto packets = read_packets(bytes, unit);
@@ -112,7 +112,7 @@ TEST_CASE("atoms of any pattern come through, the oldest first", "[etm]") /* "At
 	std::mt19937 random(5);
 	std::map<unsigned, unsigned> types;
 	for (unsigned round = 0; round < 2000; round++) {
-		/* Long runs of Es, too. */
+		/* Every other round has long runs of Es. */
 		const unsigned count = 1 + random() % most_atoms;
 		const std::uint32_t atoms = round % 2 ? random() : random() | random() | random();
 		std::string said, heard;
@@ -191,7 +191,7 @@ TEST_CASE(
 		{0x40'1000, {0x40'fffe, InstructionSet::is1}, AddressForm::short2, ETM4_PKT_I_ADDR_S_IS1, 3},
 		{0x40'1000, {0x41'0000, InstructionSet::is1}, AddressForm::long32, ETM4_PKT_I_ADDR_L_32IS1, 5},
 		{0x40'1000, {0x7f'1234'5678, InstructionSet::is1}, AddressForm::long64, ETM4_PKT_I_ADDR_L_64IS1, 9},
-		/* The same address of another instruction set is no exact match. */
+		/* The same address in another instruction set is no exact match. */
 		{0x40'1000, {0x40'1000, InstructionSet::is1}, AddressForm::short1, ETM4_PKT_I_ADDR_S_IS1, 2},
 	};
 	for (const auto &c : cases) {
@@ -202,7 +202,7 @@ TEST_CASE(
 		CHECK(form == c.form);
 		const Packet packet = address(form, c.address);
 		CHECK(packet.size == c.size);
-		/* In 64-bit state, which OpenCSD wants to know: else the upper half of an address were zero. */
+		/* The context says 64-bit state; without it, OpenCSD takes the upper half of an address as zero. */
 		const auto read =
 			Row().add(context({}, 4)).add(address(AddressForm::long64, {c.last})).add(packet).read().at(2);
 		CHECK(read.type() == c.type);
@@ -251,7 +251,7 @@ TEST_CASE("addresses at random come through the history of three",
 		REQUIRE(packet.v_addr_ISA == static_cast<unsigned>(said[i].set));
 		types[heard[i + 2].type()]++;
 	}
-	CHECK(types.size() == 14); /* exact, and short and long ones of two instruction sets; each as a source, too */
+	CHECK(types.size() == 14); /* exact; short, long32 and long64 of two instruction sets; each as a source, too */
 }
 
 TEST_CASE("Trace Info resets the history of addresses to zero", "[etm]") /* "Trace Info packet" */

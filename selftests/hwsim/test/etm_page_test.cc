@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A trace unit's registers in memory: the same as by system registers, in words, behind a lock, with what only a page has. */
+/* A trace unit's memory-mapped registers: the system registers in words, behind a lock, and some that exist only there. */
 #include <catch2/catch_test_macros.hpp>
 
 #include "../arm64/etm_page.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Registers of the trace unit, its counters, and how MRS and MSR name them. */
+/* The registers of the trace unit, its counters, and their encodings in MRS and MSR. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ using namespace hwsim::arm64::etm;
 TEST_CASE("Instructions of ours are those that name a register of ours", "[etm-registers]")
 {
 	using Kind = SystemAccess::Kind;
-	/* MSR TRCCIDCCTLR0, X4; MRS X3, TRCSTATR; MSR TRCPRGCTLR, XZR, as an assembler has them */
+	/* As assembled: MSR TRCCIDCCTLR0, X4; MRS X3, TRCSTATR; MSR TRCPRGCTLR, XZR */
 	CHECK(system_access(0xd511'3044).kind == Kind::write);
 	CHECK(trace_register_offset(system_access(0xd511'3044).reg) == 0x680);
 	CHECK(system_access(0xd511'3044).operand == 4);
@@ -53,7 +53,7 @@ TEST_CASE("What a trace unit has can be read, and what it has not cannot", "[etm
 	CHECK(registers.write(reg::rsctlr + 4 * 7, 1));
 	CHECK_FALSE(registers.write(reg::rsctlr + 4 * 8, 1));
 	CHECK_FALSE(registers.write(reg::rsctlr + 4, 1));
-	/* There is no sequencer, and no OS lock but the processor's. */
+	/* There are no external inputs (TRCEXTINSELR), and there is no OS lock but the processor's. */
 	CHECK_FALSE(registers.read(0x120));
 	CHECK_FALSE(registers.write(reg::oslar, 0));
 }
@@ -139,7 +139,7 @@ TEST_CASE("An ETMv4 says that it is one, and has no register that only an ETE ha
 namespace
 {
 
-/* Counter 0 counts what the control says; selector 2 is that it is at zero. */
+/* Counter 0 has this control; selector 2 is active while it is at zero. */
 struct Counting {
 	Counting(std::uint64_t control, std::uint64_t value, std::uint64_t reload)
 	{
@@ -168,7 +168,7 @@ TEST_CASE("Selector 0 is never, selector 1 is always", "[etm-registers]")
 	Counting m(0, 5, 5);
 	CHECK_FALSE(m.resources.happened(0));
 	CHECK(m.resources.happened(1));
-	/* No event counts. */
+	/* The count event is selector 0. */
 	CHECK_FALSE(m.after(100));
 	CHECK(m.value() == 5);
 }
@@ -177,7 +177,7 @@ TEST_CASE("A counter stays at zero, unless it reloads itself", "[etm-registers]"
 {
 	Counting once(1, 5, 9);
 	CHECK_FALSE(once.after(4));
-	CHECK_FALSE(once.after(1)); /* which ends with zero */
+	CHECK_FALSE(once.after(1)); /* this cycle ends with zero */
 	CHECK(once.after(50));
 	CHECK(once.value() == 0);
 
@@ -228,7 +228,7 @@ TEST_CASE("A pair of selectors is what PAIRINV and INV of both make of it", "[et
 		std::uint64_t pair_inverted, inverted_a, inverted_b;
 		unsigned truth; /* a bit for each: neither, A, B, both */
 	};
-	/* Arm ARM, TRCRSCTLR<n>.PAIRINV; two of the eight are reserved. */
+	/* Arm ARM, TRCRSCTLR<n>.PAIRINV; two of the eight combinations are reserved. */
 	const Row rows[] = {{0, 0, 0, 0b1000}, {0, 1, 0, 0b0100}, {0, 1, 1, 0b0001}, {1, 0, 0, 0b0111},
 		{1, 0, 1, 0b1101}, {1, 1, 1, 0b1110}};
 	for (const Row &row : rows)
@@ -243,14 +243,14 @@ TEST_CASE("A pair of selectors is what PAIRINV and INV of both make of it", "[et
 			resources.start();
 			resources.advance(7, 0x1000);
 			CHECK(resources.happened(0x82) == bool(row.truth >> both & 1));
-			/* Which is a pair of constants. */
+			/* Pair 0 is the constant selectors 0 and 1. */
 			CHECK_FALSE(resources.happened(0x80));
 		}
 }
 
 TEST_CASE("What happened in a long block happened in no more cycles of a short one behind it", "[etm-registers]")
 {
-	/* Counter 1 counts while counter 0 is at zero, where it stays; selector 4 is that counter 1 is not at zero. */
+	/* Counter 1 counts while counter 0 is at zero, where it stays. Selector 3: counter 1 is at zero; selector 4: it is not. */
 	Counting m(0, 0, 0);
 	m.registers.write(reg::cntctlr + 4, 2);
 	m.registers.write(reg::rsctlr + 12, 2 << 16 | 2);
@@ -261,7 +261,7 @@ TEST_CASE("What happened in a long block happened in no more cycles of a short o
 		CHECK(m.resources.happened(3));
 		CHECK_FALSE(m.resources.happened(4));
 	}
-	/* Pair 1 is that either is not at zero, which does not reload counter 1 where the next block is longer. */
+	/* Pair 1: not both counters are at zero. A longer block must not make that true, which would reload counter 1. */
 	m.registers.write(reg::rsctlr + 8, 1 << 21 | 2 << 16 | 1);
 	m.registers.write(reg::cntctlr + 4, 0x81 << 8 | 2);
 	m.registers.write(reg::cntrldvr + 4, 9);
@@ -278,7 +278,7 @@ TEST_CASE("The sequencer goes forward and back, one state at a time, and a reset
 {
 	Registers registers{Features{}};
 	Resources resources{registers};
-	/* Each comparator is an event. */
+	/* Selectors 2 to 4 are one address comparator each. */
 	constexpr std::uint64_t forward = 0x1000, back = 0x2000, reset = 0x3000;
 	registers.write(reg::acvr, forward);
 	registers.write(reg::acvr + 8, back);
@@ -290,13 +290,13 @@ TEST_CASE("The sequencer goes forward and back, one state at a time, and a reset
 		registers.write(reg::seqevr + 4 * state, 3 << 8 | 2);
 	registers.write(reg::seqrstevr, 4);
 	registers.write(reg::seqstr, 2);
-	/* Selectors 5 to 7: states 0, 2 and 3. */
+	/* Selectors 5 to 7 are states 0, 2 and 3. */
 	for (const unsigned state : {0u, 2u, 3u})
 		registers.write(reg::rsctlr + 4 * (state ? state + 4 : 5), 2 << 16 | 0x10 << state);
 	registers.write(reg::victlr, 5);
 	resources.start();
 	CHECK(resources.in_use());
-	/* What happens is there in the next cycles. */
+	/* The sequencer reacts in the next cycles. */
 	const auto after = [&](std::uint64_t pc) {
 		resources.advance(1, pc);
 		resources.advance(1, 0);
@@ -313,7 +313,7 @@ TEST_CASE("The sequencer goes forward and back, one state at a time, and a reset
 	CHECK(after(back) == 0);
 	CHECK(after(forward) == 1);
 	CHECK(after(reset) == 0);
-	/* Both at once are neither; with a reset they are the reset. */
+	/* Forward and back at once cancel each other; a reset at the same time wins. */
 	registers.write(reg::seqstr, 1);
 	registers.write(reg::acvr + 8, forward);
 	CHECK(after(forward) == 1);
@@ -323,7 +323,7 @@ TEST_CASE("The sequencer goes forward and back, one state at a time, and a reset
 
 TEST_CASE("Two counters make windows of it, one in so many", "[etm-registers]")
 {
-	/* What perf's autofdo asks for: counter 1 counts the rounds of counter 0, and is reloaded by the next one behind the last. */
+	/* As perf's autofdo configuration does: counter 1 counts rounds of counter 0, and the round after its last reloads it. */
 	constexpr std::uint64_t window = 100, period = 7;
 	Registers registers{Features{}};
 	Resources resources{registers};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program of A64 at random, executed at random: what is executed is told to a PacketStream, and what OpenCSD's decoder makes of the
- * bytes has to be that. The program consists of words whose meaning is written down beside them here; the classifier has no part in it.
+ * A random program of A64, executed at random: what is executed is told to a PacketStream, and OpenCSD's decoder must find the same
+ * in the bytes. The meaning of the program's words is written down beside them here; the classifier has no part in it.
  */
 #ifndef HWSIM_TEST_ETM_SCRIPT_H
 #define HWSIM_TEST_ETM_SCRIPT_H
@@ -94,7 +94,7 @@ private:
 	{
 		return text("context EL%u %" PRIx32 " %" PRIx32, level, vmid, id);
 	}
-	/* What the stream tells of a context if it is another one than before. */
+	/* The stream writes a context only if it differs from the one before. */
 	void say_context()
 	{
 		const std::string now = context_text(context.level, *context.vmid, *context.context_id);
@@ -102,11 +102,11 @@ private:
 			words.push_back(now);
 		last_context = now;
 	}
-	/* Is the context of a target, which is told with it, if it is told? It is not if the trace ends there. */
+	/* Is the last word the context of a target? The target's packet has it, and is not written if the trace ends there. */
 	bool target_is_new() const { return words.back().starts_with("context"); }
 	/*
-	 * Of what stands behind the last P0 element that got out only times, counts and events are known. What a program says of
-	 * itself should be, too, but OpenCSD 1.5.5 looks for markers twice in the place of it (discardElements()).
+	 * Of what follows the last P0 element that got out only times, counts and events are known. Instrumentation should be, too,
+	 * but OpenCSD 1.5.5 looks for markers twice instead of for it (discardElements()).
 	 */
 	void forget_uncertain()
 	{
@@ -117,7 +117,7 @@ private:
 				known.push_back(words[i]);
 		words = std::move(known);
 	}
-	/* All up to here is known by a P0 element. */
+	/* A P0 element makes known what was executed up to here. */
 	void say_run()
 	{
 		for (const std::uint64_t at : run_since)
@@ -135,7 +135,7 @@ private:
 	std::mt19937_64 random;
 	hwsim::arm64::etm::StreamConfig config;
 	TraceUnit unit;
-	bool waits = false; /* WFI is P0 */
+	bool waits = false; /* WFI and WFE are P0 elements */
 	Part parts[2] = {{0x40'0000, 0}, {0xffff'8000'1000'0000, 1}};
 	hwsim::arm64::etm::PacketStream stream;
 	std::vector<std::uint8_t> trace;
@@ -148,7 +148,7 @@ private:
 	std::uint32_t cycles = 0;
 	bool cycles_known = false;
 	Words words;
-	std::size_t certain = 0; /* of the words: those that a P0 element has made known */
+	std::size_t certain = 0; /* number of words that a P0 element has made known */
 };
 
 inline void EtmScript::choose_config()
@@ -218,7 +218,7 @@ inline void EtmScript::make_program(Part &part)
 	part.instructions.resize(300);
 	for (std::size_t i = 0; i < part.instructions.size(); i++) {
 		Instruction &made = part.instructions[i] = make_instruction(part.base + 4 * i, part);
-		/* Nobody runs over the end. */
+		/* The last instruction jumps, so that nothing runs over the end. */
 		if (i + 1 == part.instructions.size())
 			made = {0x1400'0000 | (static_cast<std::uint32_t>(-static_cast<std::int64_t>(i)) & 0x3ff'ffff),
 				Kind::jump, part.base};
@@ -240,7 +240,7 @@ inline void EtmScript::enable()
 	cycles_known = false;
 }
 
-/* Mirrors what is behind each P0 element, if cycles are counted. */
+/* Says the cycle count that follows each P0 element, if cycles are counted. */
 inline void EtmScript::count_cycles()
 {
 	if (!config.cycle_threshold || (cycles_known && cycles < *config.cycle_threshold))
@@ -320,7 +320,7 @@ inline void EtmScript::branch_executed(const Instruction &instruction)
 	case Kind::eret:
 		context.level = part_of(to).level;
 		stream.exception_return({to}, context);
-		/* ETE has no packet of it, and OpenCSD tells it with the instruction; ETMv4 has one behind the address. */
+		/* ETE has no packet for it, and OpenCSD reports it with the instruction; ETMv4 has one after the address. */
 		if (config.ete) {
 			say("eret");
 			certain = words.size();
@@ -360,7 +360,7 @@ inline void EtmScript::execute()
 	}
 }
 
-/* What happens beside the program. */
+/* Something happens independently of the program. */
 inline void EtmScript::happen()
 {
 	using hwsim::arm64::etm::Exception;
@@ -390,7 +390,7 @@ inline void EtmScript::happen()
 		stream.context(context);
 		say_context();
 		break;
-	case 4: /* what was executed since the last P0 element nobody will know */
+	case 4: /* what was executed since the last P0 element is lost */
 		if (!one_in(4) || target_is_new())
 			break;
 		stream.disable();
@@ -442,7 +442,7 @@ inline void EtmScript::step()
 	take();
 }
 
-/* An exception makes known all that came before. */
+/* The last exception makes known all that came before. */
 inline void EtmScript::finish()
 {
 	except(hwsim::arm64::etm::Exception::irq, pc);

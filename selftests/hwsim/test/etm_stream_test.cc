@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The stream of packets: what OpenCSD's decoder makes of programs at random, and of which packets it consists. */
+/* The stream of packets: what OpenCSD's decoder reads from random programs, and which packets it consists of. */
 #include <catch2/catch_test_macros.hpp>
 
 #include "etm_script.h"
@@ -47,7 +47,7 @@ struct Fixture {
 		stream.taken();
 		return text;
 	}
-	/* As far as the first address, which all traces have. */
+	/* Up to the first address, which all traces have. */
 	void begin(const Context &in = {})
 	{
 		stream.enable({0x40'1000}, in);
@@ -70,7 +70,7 @@ TEST_CASE("a stretch begins with Trace On, the first one with a synchronization"
 	f.stream.disable();
 	f.stream.enable({0x40'2000}, user);
 	CHECK(f.said() == "N on 402000+context ");
-	f.stream.indirect({0x40'5000}); /* where nothing is traced */
+	f.stream.indirect({0x40'5000}); /* to where nothing is traced */
 	f.stream.disable();
 	f.stream.enable({0x40'2000}, kernel);
 	CHECK(f.said() == "E on 402000+context ");
@@ -112,7 +112,7 @@ TEST_CASE("the return stack has its depth, and is empty behind a synchronization
 	f.stream.ret({0x40'1100});
 	CHECK(f.said() == "EEEEEE 401100 ");
 	f.stream.call({0x40'2000}, {0x40'1100});
-	f.stream.ret({0x40'1104}); /* elsewhere: stays */
+	f.stream.ret({0x40'1104}); /* elsewhere: the entry stays */
 	f.stream.ret({0x40'1100});
 	CHECK(f.said() == "EE 401104 E ");
 	f.stream.call({0x40'2000}, {0x40'1100});

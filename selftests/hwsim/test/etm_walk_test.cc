@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a trace unit says of itself, and what its trace is to a decoder that knows no more than that. */
+/* What a trace unit says of itself, and how a decoder that knows only that reads its trace. */
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -19,7 +19,7 @@ namespace
 
 constexpr std::uint64_t program = 0x40'1000, function = 0x40'1020, kernel = 0xffff'8000'8001'0000;
 
-/* Nothing happens around the unit. */
+/* Surroundings in which nothing happens. */
 struct Surroundings final : TraceSink, TraceProcessor, arm64::Clock {
 	bool enabled() const override { return true; }
 	std::size_t take(std::span<const std::uint8_t> bytes) override { return bytes.size(); }
@@ -41,7 +41,7 @@ EtmUnit unit_of(const etm::Features &features)
 	return EtmUnit::parse(unit.description());
 }
 
-/* Code that is loaded where an ELF header says. */
+/* An ELF file with code for this address. */
 class Code
 {
 public:
@@ -83,7 +83,7 @@ struct Heard final : EtmListener {
 	unsigned instructions = 0;
 };
 
-/* A function is called, an interrupt comes behind it, and another one at the end of the trace. */
+/* A function is called; an interrupt comes after its return, and another one at the end of the trace. */
 std::vector<std::uint8_t> trace_by(bool ete)
 {
 	etm::PacketStream stream;
@@ -149,7 +149,7 @@ TEST_CASE("A trace of an ETE or an ETMv4 is the steps that were done", "[etm-wal
 	const Code of_program(program, {nop, not_equal, nop, call, nop, forward, nop, nop, nop, ret}),
 		of_kernel(kernel, {nop, nop, eret});
 	const etm::Features features = GENERATE(etm::Features{}, etm::etmv4);
-	/* A buffer was full within the packets of the last interrupt, so many bytes before their end, and the next one is of another session. */
+	/* A full buffer cut the packets of the last interrupt, so many bytes before their end; another session follows. */
 	const std::size_t cut = GENERATE(range(0, 5));
 	CAPTURE(features.is_ete(), cut);
 	Heard once;

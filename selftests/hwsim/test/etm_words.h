@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A trace of ETMv4 or ETE as short words, a word for each packet that OpenCSD reads. */
+/* The trace of an ETMv4 or ETE as short words, one for each packet that OpenCSD reads. */
 #ifndef HWSIM_TEST_ETM_WORDS_H
 #define HWSIM_TEST_ETM_WORDS_H
 
@@ -12,7 +12,7 @@ class EtmWords
 public:
 	explicit EtmWords(const TraceUnit &of) : unit(of) {}
 
-	/* Those of the bytes that have come since the last call. */
+	/* The words of the bytes that have come since the last call. */
 	std::string add(std::span<const std::uint8_t> bytes)
 	{
 		trace.insert(trace.end(), bytes.begin(), bytes.end());

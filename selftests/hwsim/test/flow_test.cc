@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the flow tracker makes of blocks, in a machine that runs by script. */
+/* The flow tracker, in a machine that enters blocks by script. */
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -42,7 +42,7 @@ private:
 struct Machine {
 	Recorder recorder;
 	FlowTracker tracker{recorder};
-	std::deque<BasicBlock> blocks; /* which the tracker does not copy */
+	std::deque<BasicBlock> blocks; /* kept here, because the tracker does not copy them */
 
 	void enter(const BasicBlock &at, bool finished, std::uint64_t pc)
 	{
@@ -204,7 +204,7 @@ TEST_CASE("blocks may be freed while one is running")
 	CHECK(machine.recorder.said == Said{"taken 1002 1014"});
 }
 
-/* Blocks one behind the other, in a page that is mapped at two addresses; which runs next is drawn. */
+/* Blocks one after the other in a page that is mapped at two addresses; which one runs next is random. */
 class RandomProgram
 {
 public:
@@ -226,11 +226,11 @@ public:
 		pc = first;
 	}
 	const BasicBlock &here() const { return blocks[index_of(pc)]; }
-	/* Where the block before had to return to, if it was to return. */
+	/* Where the last block had to return to, if it ended in a RET. */
 	std::uint64_t return_address() const { return expected; }
 	unsigned below(unsigned n) { return static_cast<unsigned>(random() % n); }
 
-	/* Where the present block leads. */
+	/* Goes to the successor of the current block. */
 	void advance()
 	{
 		const BasicBlock &block = here();
@@ -263,7 +263,7 @@ public:
 			break;
 		}
 	}
-	/* Anything but the first instruction of the block of "that" in the other mapping, which FlowTracker::step() may confuse. */
+	/* The start of any block in either mapping, but not "that" in the other mapping, which FlowTracker::step() may confuse. */
 	std::uint64_t anywhere(std::uint64_t that = 0)
 	{
 		std::uint64_t to;
@@ -286,7 +286,7 @@ private:
 			i++;
 		return i;
 	}
-	/* RET goes back to the last call, mostly. */
+	/* RET mostly returns to the last call. */
 	void leave()
 	{
 		pc = expected && below(4) ? expected : anywhere(expected);

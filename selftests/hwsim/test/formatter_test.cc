@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The formatter: frames by hand, as the architecture describes them (IHI0029, D4.2); what OpenCSD's deformatter makes of sources at
- * random; and frames that silicon has made (selftests/vm/opencsd-tests), which ours have to be.
+ * The formatter: frames by hand, as the architecture describes them (IHI0029, D4.2); random sources, read back by OpenCSD's
+ * deformatter; and frames made by silicon (selftests/vm/opencsd-tests), which ours must equal.
  */
 #include <catch2/catch_test_macros.hpp>
 
@@ -34,7 +34,7 @@ Bytes taken(Formatter &formatter)
 	return bytes;
 }
 
-/* Bytes one after the other from here on. */
+/* Consecutive byte values. */
 Bytes counting(std::uint8_t from, std::size_t size)
 {
 	Bytes bytes(size);
@@ -161,7 +161,7 @@ TEST_CASE("A source that goes on has an ID in every eighth frame, in front", "[f
 namespace
 {
 
-/* Puts sources at random, and knows what was put, and how many places of frames that takes. */
+/* Puts random bytes of random sources; records what was put, and how many places in frames it takes. */
 class Sources
 {
 public:
@@ -189,7 +189,7 @@ public:
 		last = 0;
 		collect();
 	}
-	/* Some frames, or a part of one. */
+	/* Takes some frames, or a part of one. */
 	void collect()
 	{
 		const auto ready = formatter.frames();
@@ -206,7 +206,7 @@ public:
 
 	std::map<std::uint8_t, Bytes> expected;
 	Bytes frames;
-	std::size_t whole = 0; /* frames, but for IDs that are told again */
+	std::size_t whole = 0; /* frames, not counting repeated IDs */
 
 private:
 	static constexpr unsigned few = 4;
@@ -252,7 +252,7 @@ TEST_CASE(
 			CAPTURE(id);
 			CHECK(deframer.of(id) == sources.expected[id]);
 		}
-		/* Some of 200 bytes are longer than eight frames. */
+		/* Sources of up to 200 bytes take more than eight frames, in which the ID is repeated. */
 		const std::size_t frames = sources.frames.size() / frame_size;
 		CHECK(frames >= sources.whole);
 		CHECK(frames <= sources.whole + sources.whole / 100);
@@ -278,7 +278,7 @@ TEST_CASE("Barrier packets leave no source", "[formatter]")
 namespace
 {
 
-/* A place of frames that has an ID, or a byte; in the order in which they count. */
+/* A place in a frame: an ID or a byte, in the order in which they take effect. */
 struct Place {
 	bool is_id = false;
 	std::uint8_t value = 0;
@@ -301,7 +301,7 @@ std::vector<Place> places_of(std::span<const std::uint8_t> frame)
 	return places;
 }
 
-/* Frames that silicon has made, and what we make of the same bytes, stretch by stretch. */
+/* Frames made by silicon, compared stretch by stretch with what we make of the same bytes. */
 class Compared
 {
 public:
@@ -316,7 +316,7 @@ public:
 private:
 	static constexpr std::uint8_t nobody = 0x6f;
 
-	/* An ID that it repeats silicon has where its bus delivers bytes, and we have in front: such a frame begins a stretch. */
+	/* Silicon repeats an ID where its bus delivers bytes, we where a frame begins: such a frame begins a stretch. */
 	void frame(std::span<const std::uint8_t> frame)
 	{
 		const auto places = places_of(frame);
@@ -330,7 +330,7 @@ private:
 		}
 		without_id = has_id ? 0 : without_id + 1;
 	}
-	/* Up to its first ID the frame is anybody's, and so is one in front of it; neither is compared. */
+	/* "nobody" is the unknown source up to the first ID, and fills a frame in front; neither frame is compared. */
 	void begin(std::span<const Place> places)
 	{
 		const auto first = std::ranges::find(places, true, &Place::is_id);
@@ -342,7 +342,7 @@ private:
 		begun = true;
 		compare();
 	}
-	/* An ID in the last place of a frame we have when the next byte is there. */
+	/* We write an ID in the last place of a frame only when the next byte comes. */
 	void compare()
 	{
 		for (; !formatter.frames().empty(); formatter.taken(frame_size)) {
@@ -389,13 +389,13 @@ TEST_CASE("Frames are those that silicon makes of the same bytes", "[formatter]"
 		std::ifstream stream(file.path(), std::ios::binary);
 		const Bytes silicon{std::istreambuf_iterator<char>(stream), {}};
 		const Compared compared(silicon);
-		/* What an ITM has written to its own port is in no frames, and looks like IDs that nobody has. */
+		/* What an ITM writes to its own port is not in frames, and looks like reserved IDs. */
 		if (compared.has_reserved)
 			continue;
 		same += compared.same;
 		other += compared.other;
 	}
-	/* One buffer of 65536 frames repeats an ID a few times a frame earlier or later than all others do. */
+	/* One buffer of 65536 frames repeats an ID a few times, a frame earlier or later than all others do. */
 	CAPTURE(same, other);
 	CHECK(same > 80'000);
 	CHECK(other < same / 1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any script makes a trace that libipt reads, and that says what the script said. */
+/* libipt reads the trace of any script, and finds in it what the script said. */
 #include "stream_script.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)

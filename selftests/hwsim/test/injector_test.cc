@@ -19,7 +19,7 @@ Injector with(const InterruptFaults &faults, std::uint64_t instructions = 0)
 	return injector;
 }
 
-/* Asks for one, after so many instructions. Is it delivered at once? */
+/* Requests an interrupt after this many instructions. Is it delivered at once? */
 bool request(Injector &injector, std::uint64_t instructions)
 {
 	if (!injector.ask())
@@ -94,7 +94,7 @@ TEST_CASE("Interrupts without a cause come every so many instructions from when 
 	CHECK(nothing(injector.take_due(1499)));
 	CHECK(injector.take_due(1510).spurious);
 	CHECK(injector.until_next(1510, never) == 500);
-	/* The same fault told again does not put it off; another one does. */
+	/* Setting the same period again does not postpone it; another period does. */
 	injector.set_faults({.late = 7, .spurious = 500}, 1600);
 	CHECK(injector.until_next(1600, never) == 410);
 	injector.set_faults({.spurious = 600}, 1700);

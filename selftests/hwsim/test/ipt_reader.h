@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* libipt's packet decoder over bytes in memory, with the state that an IP is put together from. */
+/* libipt's packet decoder for bytes in memory, and the state from which IPs are reconstructed. */
 #ifndef HWSIM_TEST_IPT_READER_H
 #define HWSIM_TEST_IPT_READER_H
 
@@ -14,7 +14,7 @@
 
 #include "../tools/enumerator.h"
 
-/* All packets from the first byte on; throws what libipt says of a bad one. */
+/* All packets from the first byte on; throws libipt's message if one is bad. */
 inline std::vector<pt_packet> read_packets(std::span<const std::uint8_t> bytes)
 {
 	if (bytes.empty())

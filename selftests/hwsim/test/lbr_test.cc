@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Last branch records: SDM volume 3, "LBR Stack", "Filtering of Last Branch Records", "Call-Stack LBR", and "Last Branch Records" of the architectural ones. */
+/* SDM volume 3, "LBR Stack", "Filtering of Last Branch Records", "Call-Stack LBR"; architectural: "Last Branch Records". */
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
@@ -14,7 +14,7 @@ using hwsim::Transfer;
 namespace
 {
 
-/* Addresses of registers as volume 4 has them. */
+/* Addresses of the registers in volume 4. */
 constexpr std::uint32_t from_0 = 0x680, to_0 = 0x6c0, info_0 = 0xdc0, arch_from_0 = 0x1500, arch_to_0 = 0x1600,
 			arch_info_0 = 0x1200;
 constexpr std::uint64_t kernel_text = 0xffff'ffff'8100'0000;
@@ -28,7 +28,7 @@ struct Machine {
 	{
 		lbr.record(Transfer{kind, true, from, from + 2, level, {to, level, 0}}, now);
 	}
-	/* Has a branch of this kind to this level got a record? */
+	/* Does a branch of this kind to this level get a record? */
 	bool records(Branch kind, std::uint8_t level)
 	{
 		const std::uint32_t newest = architectural() ? arch_from_0 : from_0;
@@ -75,7 +75,7 @@ TEST_CASE("each format has its registers, its cycles, and its addresses")
 	CHECK(flags.lbr.owns(from_0 + 15));
 	CHECK_FALSE(flags.lbr.owns(from_0 + 16));
 	CHECK_FALSE(flags.lbr.owns(info_0));
-	/* The highest bit says that a prediction was wrong. */
+	/* The highest bit says that the branch was mispredicted. */
 	CHECK(flags.lbr.read(from_0 + 2) == (kernel_text & ~(std::uint64_t{1} << 63)));
 	CHECK(flags.lbr.read(to_0 + 2) == kernel_text + 16);
 	CHECK(info.lbr.owns(info_0 + 31));
@@ -111,7 +111,7 @@ TEST_CASE("MSR_LBR_SELECT says what gets no record")
 		CHECK(m.records(Branch::jump, 0) == !(levels & 1));
 		CHECK(m.records(Branch::jump, 3) == !(levels & 2));
 	}
-	/* It is where the branch leads that counts. */
+	/* The level that the branch leads to decides. */
 	m.lbr.write(Lbr::select, 1);
 	m.lbr.write(Lbr::tos, 0);
 	m.lbr.record({Branch::far, true, kernel_text, kernel_text + 1, 0, {0x3000, 3, 0}}, 0);
@@ -137,7 +137,7 @@ TEST_CASE("IA32_LBR_CTL says what gets one, and architectural records begin with
 	CHECK(m.lbr.read(arch_info_0) == (std::uint64_t{1} << 60 | std::uint64_t{3} << 56 | 3));
 	for (const std::uint32_t msr : {Lbr::tos, Lbr::select, from_0, to_0, info_0})
 		CHECK_FALSE(m.lbr.owns(msr));
-	/* Fewer, and those behind are no more. */
+	/* With a smaller depth, the records beyond it do not exist. */
 	m.lbr.write(Lbr::arch_depth, 8);
 	for (unsigned n = 1; n <= 9; n++)
 		m.branch(n, 0);
@@ -181,7 +181,7 @@ TEST_CASE("a stack of calls has those that have not returned")
 		m->branch(0x2010, 0x2020);
 		m->branch(0x2020, 0x3000, Branch::indirect_call);
 		CHECK(newest() == 0x2020);
-		m->branch(0x3010, 0x3012, Branch::call); /* of the next instruction */
+		m->branch(0x3010, 0x3012, Branch::call); /* to the next instruction */
 		CHECK(newest() == 0x2020);
 		m->branch(0x3020, 0x2022, Branch::ret);
 		CHECK(newest() == 0x1000);
@@ -190,11 +190,11 @@ TEST_CASE("a stack of calls has those that have not returned")
 		m->branch(0x4010, 0x2032, Branch::ret);
 		m->branch(0x2040, 0x1002, Branch::ret);
 		CHECK(newest() == 0);
-		/* Nothing of those that have returned is left. */
+		/* No record of the calls that have returned is left. */
 		for (std::uint32_t n = 0; n < 32; n++)
 			CHECK(m->lbr.read((m->architectural() ? arch_from_0 : from_0) + n) == 0);
 	}
-	/* Without it these are branches as others are. */
+	/* Outside call-stack mode, calls and returns are branches like others. */
 	legacy.lbr.write(Lbr::select, 0);
 	legacy.branch(0x3010, 0x3012, Branch::call);
 	legacy.branch(0x3020, 0x2022, Branch::ret);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libipt's own packet tests, whose authors have the hardware: programs in assembly, with the packets that processors make of them. They are taken out
- * of Debian's package of its sources when the tests are run (selftests/vm/libipt-tests), and are nowhere in this tree.
+ * libipt's own packet tests, whose authors have the hardware: programs in assembly, with the packets that processors generate for
+ * them. They are extracted from Debian's package of its sources when the tests are run (selftests/vm/libipt-tests), and are not in
+ * this tree.
  */
 #include <catch2/catch_test_macros.hpp>
 
@@ -36,7 +37,7 @@ std::filesystem::path tests()
 	return LIBIPT_TESTS;
 }
 
-/* The names of all tests that have such a file, sorted. */
+/* The names of all tests that have a file with this extension, sorted. */
 std::vector<std::string> names_with(const std::string &extension)
 {
 	std::vector<std::string> names;
@@ -62,7 +63,7 @@ Words lines_of(const std::string &name)
 	return lines;
 }
 
-/* Some of the tests are about packets that no processor writes: reserved encodings, and ends in the middle. */
+/* None if the trace cannot be read: some tests have packets that no processor writes, with reserved encodings or cut short. */
 std::optional<std::vector<pt_packet>> readable(const Bytes &trace)
 {
 	try {
@@ -74,7 +75,7 @@ std::optional<std::vector<pt_packet>> readable(const Bytes &trace)
 
 // --- as bytes --------------------------------------------------------------------------
 
-/* The packet as we write it, if we do. */
+/* The packet as we write it; none if we do not write such packets. */
 std::optional<Packet> written(const pt_packet &packet)
 {
 	const auto &payload = packet.payload;
@@ -101,7 +102,7 @@ std::optional<Packet> written(const pt_packet &packet)
 	case ppt_tnt_8:
 		return tnt(payload.tnt.payload, payload.tnt.bit_size);
 	case ppt_tnt_64:
-		/* Not written for what a short one holds. */
+		/* We write a long TNT only if a short one is too small. */
 		return payload.tnt.bit_size > short_tnt_bits
 			       ? std::optional(tnt(payload.tnt.payload, payload.tnt.bit_size))
 			       : std::nullopt;
@@ -112,7 +113,7 @@ std::optional<Packet> written(const pt_packet &packet)
 			static_cast<std::uint8_t>(payload.mode.bits.exec.csl | payload.mode.bits.exec.csd << 1 |
 						  payload.mode.bits.exec.iflag << 2));
 	case ppt_pip:
-		/* NR is not of a machine without VMX. */
+		/* NR is never set, because the machine runs no VMX guests. */
 		return payload.pip.nr ? std::nullopt : std::optional(pip(payload.pip.cr3));
 	case ppt_tsc:
 		return tsc(payload.tsc.tsc);
@@ -141,7 +142,7 @@ std::optional<Packet> written(const pt_packet &packet)
 
 constexpr std::uint64_t handler = 0xffff'ffff'8100'0000; /* in the kernel, which is not traced */
 
-/* Of a trace what belongs to the program: neither time, nor where a decoder may begin, nor the mode, which is the same all the time. */
+/* The program's words: not the time, nor the places where a decoder may begin, nor the mode, which never changes. */
 Words flow_words(const std::string &trace)
 {
 	static const std::set<std::string> others = {"PSB", "TSC", "TMA", "MTC", "CBR", "64", "64i", "32"};
@@ -160,9 +161,9 @@ std::uint64_t address_in(const std::string &word)
 }
 
 /*
- * A program, instruction by instruction as libipt's test says that it is executed, for the tracker and a trace unit. What tears it away the test
- * says in its packets alone: there, a FUP in front of another packet says where; what ends the trace leads out of the filters if the packet has an
- * address, and else into the kernel.
+ * A program, executed instruction by instruction as libipt's test says, for the tracker and a trace unit. Only the packets of the
+ * test say what interrupts the program: a FUP in front of another packet says where; the program leaves the filters if the packet
+ * that ends the trace has an address, and otherwise enters the kernel.
  */
 class Replay
 {
@@ -190,7 +191,7 @@ public:
 		uncompressed = name.find("ret_uncompressed") != name.npos;
 	}
 
-	/* Is it of what a trace unit of ours does, and does the test say all that there is to know? */
+	/* Can our trace unit do all that this test has, and does the test say all that a replay needs? */
 	bool possible() const
 	{
 		static const std::set<std::string> known = {"[disabled]", "[enabled]", "[resumed]", "[interrupt]"};
@@ -213,7 +214,7 @@ public:
 	Words run()
 	{
 		start();
-		/* Where PSB+ has it, when no instruction follows. */
+		/* Where PSB+ says, if no instruction comes first. */
 		if (!is_address(steps.front()) && synchronized)
 			enter(user(synchronized));
 		for (const std::string &step : steps) {
@@ -227,7 +228,7 @@ public:
 				tracker.forget();
 		}
 		Words ours = flow_words(machine.said());
-		/* The test begins in the middle of a trace, and may end there. */
+		/* The test may begin and end in the middle of a trace. */
 		if (!theirs.front().starts_with("PGE:") && !ours.empty())
 			ours.erase(ours.begin());
 		if (ours.size() >= 2 && ours[ours.size() - 2] == "FUP:off")
@@ -248,7 +249,7 @@ private:
 	}
 	static std::uint64_t at(const std::string &step) { return std::stoull(step, nullptr, 16); }
 
-	/* What is traced, where that is not all. */
+	/* The range to trace, if filters() says that not all is traced. */
 	std::pair<std::uint64_t, std::uint64_t> filter() const
 	{
 		std::uint64_t low = ~std::uint64_t{0}, high = 0;
@@ -267,7 +268,7 @@ private:
 	{
 		return std::ranges::any_of(ends, [](const End &end) { return end.to; });
 	}
-	/* Then it takes more than one range. */
+	/* Does the program leave to an address within that range? Then the test needs more than one range. */
 	bool inside_filter() const
 	{
 		const auto [low, high] = filter();
@@ -306,7 +307,7 @@ private:
 		last = &block(where);
 		tracker.enter(*last, true, [&] { return where.pc; });
 	}
-	/* Something tears the program away at "from". What does so may be an instruction, which is none of those listed then. */
+	/* Something interrupts the program at "from". An instruction there may be the cause; the test does not list it then. */
 	void tear(std::uint64_t from, Place to)
 	{
 		const BasicBlock &there = block(user(from));
@@ -330,7 +331,7 @@ private:
 			tear(here.from, to);
 			return;
 		}
-		/* The branch that leaves is the last instruction, or the one behind, which is not listed then. */
+		/* The program leaves by the last instruction, or by the next one, which the test does not list then. */
 		if (last && !is_branch(last->kind))
 			enter(user(last->address + last->length));
 		enter(to);
@@ -346,11 +347,11 @@ private:
 	bool uncompressed = false, interrupted = false;
 	Machine machine;
 	FlowTracker tracker{machine.unit};
-	std::deque<BasicBlock> blocks; /* which the tracker does not copy */
+	std::deque<BasicBlock> blocks; /* kept here, because the tracker does not copy them */
 	const BasicBlock *last = nullptr;
 };
 
-/* Named as the specification updates of processors name what they do wrong: "skl014-call". This one has no errata. */
+/* Tests of errata have names like "skl014-call", from the specification updates of processors. This machine has no errata. */
 bool of_erratum(const std::string &name)
 {
 	static const std::set<std::string> processors = {"apl", "bdm", "skd", "skl", "skz"};
@@ -396,9 +397,9 @@ TEST_CASE("packets are the bytes that libipt's own compiler of tests makes of th
 TEST_CASE("programs of libipt's own tests have the packets that are written there")
 {
 	static const std::set<std::string> otherwise_here = {
-		/* SDM, "Deferred TIPs": a processor may keep a TIP back until a TNT is full. Ours never does. */
+		/* SDM, "Deferred TIPs": a processor may defer a TIP until a TNT is full. Ours never does. */
 		"call_indirect_deferred-ret_compressed",
-		/* MOV CR3 leads out of the trace by a filter of CR3 only, of which the test does not say. */
+		/* MOV CR3 ends a trace only with a CR3 filter, which the test does not mention. */
 		"tip_pgd_noip-mov_cr3",
 	};
 	std::size_t replayed = 0;

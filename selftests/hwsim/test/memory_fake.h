@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A machine of one array: memory from 0 to its size, by physical and by linear address alike; nothing answers behind it. */
+/* Guest memory in one array, from address 0 on; linear addresses equal physical ones, and accesses beyond the end fail. */
 #ifndef HWSIM_TEST_MEMORY_FAKE_H
 #define HWSIM_TEST_MEMORY_FAKE_H
 

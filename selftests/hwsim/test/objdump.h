@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an objdump of binutils prints, which is the judge of the classifiers. */
+/* Runs objdump of binutils, with which the classifiers are compared. */
 #ifndef HWSIM_TEST_OBJDUMP_H
 #define HWSIM_TEST_OBJDUMP_H
 
@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-/* Calls each() with every line of it, newline and all. */
+/* Calls each() with every line of the output, including its newline. */
 template <class Each>
 void for_lines_of(const std::string &command, Each each)
 {

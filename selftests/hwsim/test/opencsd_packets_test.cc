@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Traces that others made, of silicon among them: OpenCSD's own snapshots, taken out of Debian's package of its sources when the tests
- * are run (selftests/vm/opencsd-tests), and nowhere in this tree. Each packet that we write has to be the same bytes.
+ * Traces made by others, some by silicon: OpenCSD's own snapshots, extracted from Debian's package of its sources when the tests
+ * are run (selftests/vm/opencsd-tests), and not in this tree. Each packet that we write must have the same bytes.
  */
 #include <catch2/catch_test_macros.hpp>
 
@@ -29,13 +29,13 @@ std::filesystem::path tests()
 	return OPENCSD_TESTS;
 }
 
-/* One trace unit's packets in the order they came in, written once more. */
+/* Writes the packets of one trace unit once more, in their order. */
 class Writer
 {
 public:
 	explicit Writer(const TraceUnit &of) : unit(of) {}
 
-	/* The packet as we write it, if we do. */
+	/* The packet as we write it; none if we do not write such packets. */
 	std::optional<Packet> written(const EtmPacket &read)
 	{
 		const ocsd_etmv4_i_pkt &packet = read.packet;
@@ -45,7 +45,7 @@ public:
 		case ETM4_PKT_I_TRACE_INFO:
 			history = {};
 			time = 0;
-			/* Loads and stores as P0 elements are not ours; one trace of a model has that bit. Models leave zeros out. */
+			/* We have no P0 elements for loads and stores, which one model's trace has; and models leave out zeros. */
 			if (packet.trace_info.bits.p0_load || packet.trace_info.bits.p0_store || !(read.bytes[1] & 1))
 				return {};
 			if (packet.trace_info.bits.cc_enabled)
@@ -98,7 +98,7 @@ public:
 			time = packet.ts.timestamp;
 			if (unit.configr & 1 << 4)
 				return {};
-			/* As many bytes as there are, for some write more than they have to. */
+			/* Only if it has as many bytes as ours: some write more than necessary. */
 			return read.bytes.size() == timestamp(time, last).size ? std::optional(timestamp(time, last))
 									       : std::nullopt;
 		}
@@ -140,7 +140,7 @@ private:
 		history.add(to);
 		return form == AddressForm::long64 ? std::nullopt : std::optional(q(packet.Q_pkt.q_count, form, to));
 	}
-	/* In the form that we choose by the same history: is theirs that one, too? */
+	/* Counts whether theirs has the shortest form, which we choose by the same history; writes theirs. */
 	std::optional<Packet> address_written(const EtmPacket &read)
 	{
 		const Address to = address_of(read.packet);

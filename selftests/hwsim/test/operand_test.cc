@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Memory operands against the assembler's: what GNU as makes of each form is taken apart again. */
+/* Decodes memory operands in each form, as assembled by GNU as. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdlib>
@@ -21,14 +21,14 @@ struct Case {
 	std::uint64_t address;
 };
 
-/* Register n is 0x1000 * (n + 1); FS is at 0x7000'0000, GS at 0x6000'0000. */
+/* Register n contains 0x1000 * (n + 1); the base of FS is 0x7000'0000, that of GS 0x6000'0000. */
 constexpr std::uint64_t fs = 0x7000'0000, gs = 0x6000'0000;
 constexpr std::uint64_t reg(unsigned n)
 {
 	return 0x1000ull * (n + 1);
 }
 
-/* Addresses by arithmetic; RIP-relative ones from the end of the instruction, which is taken to be at 0. */
+/* The expected addresses; RIP-relative ones count from the end of the instruction, which is taken to be at 0. */
 const Case cases[] = {
 	{"(%rax)", reg(0)},
 	{"8(%rbx)", reg(3) + 8},

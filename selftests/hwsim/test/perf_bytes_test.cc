@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Packets as bytes against the table that perf's own test of its decoder has (tools/perf/arch/x86/tests/intel-pt-test.c), whose authors
- * have the hardware. The table is the kernel's: it is taken out of Debian's linux-source when this is built, and is nowhere in this tree.
+ * Packets as bytes, against the table of perf's own test of its decoder (tools/perf/arch/x86/tests/intel-pt-test.c), whose authors
+ * have the hardware. The table is the kernel's: it is extracted from Debian's linux-source when this is built, and is not in this
+ * tree.
  */
 #include <catch2/catch_test_macros.hpp>
 
@@ -17,7 +18,7 @@ using namespace hwsim::x86::pt;
 namespace
 {
 
-/* What the table names. */
+/* The names that the table uses. */
 enum Type {
 	INTEL_PT_PAD,
 	INTEL_PT_TNT,
@@ -74,7 +75,7 @@ const Row rows[] = {
 	{},
 };
 
-/* The packet as we write it, if we do. Long TNT is not written for what a short one holds, NR is not of a machine without VMX. */
+/* The packet as we write it; none if we do not: long TNT if a short one would do, NR because the machine runs no VMX guests. */
 std::optional<Packet> written(const Row &row)
 {
 	const int count = row.packet.count;
@@ -142,6 +143,6 @@ TEST_CASE("packets are the bytes that perf's own test has for them")
 		CHECK(std::vector(bytes.begin(), bytes.end()) == std::vector(row.bytes, row.bytes + row.size));
 		types.insert(row.packet.type);
 	}
-	/* All that we write but EVD, of whose types the table has none that we have. */
+	/* All that we write except EVD: the table has none of its types that we write. */
 	CHECK(types.size() == 20);
 }

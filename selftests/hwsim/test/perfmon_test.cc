@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The counters in a machine whose program is a few totals. */
+/* The counters, in a machine whose program is a few totals. */
 #include <catch2/catch_test_macros.hpp>
 
 #include "../x86/perfmon.h"
@@ -23,7 +23,7 @@ struct Machine final : EventSource {
 		: profile(*find_profile(name)), perfmon(profile, *this, trace)
 	{
 	}
-	/* With other counters than any profile has. */
+	/* With counters that no profile has. */
 	explicit Machine(const PmuCapabilities &pmu) : profile(*find_profile("skylake")), perfmon(profile, *this)
 	{
 		profile.pmu = pmu;
@@ -44,7 +44,7 @@ struct Machine final : EventSource {
 		CHECK_FALSE(perfmon.write_faults(msr, value));
 		CHECK_FALSE(perfmon.write(msr, value));
 	}
-	/* Which bits of a register are refused, each alone. */
+	/* The bits of a register that are refused, each tried alone. */
 	std::uint64_t refused(std::uint32_t msr) const
 	{
 		std::uint64_t bits = 0;
@@ -52,7 +52,7 @@ struct Machine final : EventSource {
 			bits |= std::uint64_t{perfmon.write_faults(msr, std::uint64_t{1} << n)} << n;
 		return bits;
 	}
-	/* What counter 0 makes of some instructions, branches, cycles and wake-ups. */
+	/* What counter 0 counts of some instructions, branches, cycles and wake-ups. */
 	std::uint64_t counted(std::uint64_t what)
 	{
 		set(select0, what | user | os | enable);
@@ -162,7 +162,7 @@ TEST_CASE("RDPMC reads both kinds of counters")
 	CHECK(value == 88);
 	CHECK_FALSE(m.perfmon.read_counter(4, value));
 	CHECK_FALSE(m.perfmon.read_counter(3 | 1u << 30, value));
-	/* Fast mode is Pentium 4's; another kind of counters (SDM volume 2, "RDPMC"). */
+	/* Bit 31 is Pentium 4's fast mode, bit 29 another kind of counters (SDM volume 2, "RDPMC"). */
 	CHECK_FALSE(m.perfmon.read_counter(3 | 1u << 31, value));
 	CHECK_FALSE(m.perfmon.read_counter(1u << 29, value));
 	CHECK_FALSE(m.perfmon.read_counter(~0u, value));
@@ -214,7 +214,7 @@ TEST_CASE("whether a write makes a counter count is known before it")
 	m.set(control, 1);
 	CHECK(m.perfmon.counting());
 	CHECK_FALSE(m.perfmon.counts_after(select0, 0xc0 | user));
-	/* Of no event that there is, and at no level. */
+	/* An event that does not exist; then no privilege level. */
 	m.set(select0, 0x2e | user | enable);
 	CHECK_FALSE(m.perfmon.counting());
 	m.set(select0, 0xc0 | enable);
@@ -258,7 +258,7 @@ TEST_CASE("bits that are reserved are refused, and registers that can only be re
 	CHECK(recent.refused(fixed_control) == ~0xbbbull);
 	CHECK(m.refused(control) == ~0x7'0000'000full);
 	CHECK(recent.refused(control) == ~0x7'0000'00ffull);
-	/* Bits 63 to 55, downwards. */
+	/* The binary digits are bits 63 to 55. */
 	CHECK(m.refused(acknowledge) == ~(0b1111'1100'1ull << 55 | 0x7'0000'000f));
 	CHECK(m.refused(status_set) == ~(0b0111'1100'1ull << 55 | 0x7'0000'000f));
 	CHECK(old.refused(acknowledge) == ~(0b1110'0000'1ull << 55 | 0x7'0000'000f));
@@ -285,7 +285,7 @@ TEST_CASE("CMASK, INV and EDGE, where no cycle has two events and each stands al
 	Machine m;
 	CHECK(m.counted(instructions) == 130);
 	CHECK(m.counted(cycles) == 260);
-	/* INV is of CMASK's comparison, and without it nothing. */
+	/* INV inverts CMASK's comparison; without CMASK it does nothing. */
 	CHECK(m.counted(branches | invert) == 13);
 	CHECK(m.counted(instructions | mask_1) == 130);
 	CHECK(m.counted(cycles | mask_1) == 260);
@@ -300,14 +300,14 @@ TEST_CASE("CMASK, INV and EDGE, where no cycle has two events and each stands al
 		CHECK(m.counted(instructions | mask | edge) == 0);
 		CHECK(m.counted(branches | mask | invert | edge) == 2);
 	}
-	/* Beginnings. */
+	/* EDGE counts beginnings. */
 	CHECK(m.counted(branches | edge) == 13);
 	CHECK(m.counted(branches | edge | mask_1) == 13);
 	CHECK(m.counted(branches | edge | mask_1 | invert) == 13);
 	CHECK(m.counted(cycles | edge) == 2);
 	CHECK(m.counted(cycles | edge | mask_1) == 2);
 	CHECK(m.counted(cycles | edge | mask_1 | invert) == 0);
-	/* What never happens. */
+	/* An event that never happens. */
 	CHECK(m.counted(cache_misses) == 0);
 	CHECK(m.counted(cache_misses | edge) == 0);
 	CHECK(m.counted(cache_misses | mask_1) == 0);
@@ -322,7 +322,7 @@ TEST_CASE("cycles without an event do not become fewer")
 	m.set(control, 1);
 	m.in_user[static_cast<int>(Event::cycles)] += 50;
 	CHECK(m.count(pmc0) == 50);
-	/* A block tells of its instructions when it begins; their cycles come later. */
+	/* A block adds its instructions when it begins; their cycles come later. */
 	m.in_user[static_cast<int>(Event::instructions)] += 20;
 	CHECK(m.count(pmc0) == 50);
 	CHECK(m.perfmon.read(status) == 0);
@@ -396,17 +396,17 @@ TEST_CASE("what freezes counters is a request, of whoever makes it, when it is t
 	Machine m;
 	m.set(select0, instructions | user | enable);
 	m.set(control, 1);
-	/* Not told to. */
+	/* Freezing is off. */
 	m.perfmon.request();
 	m.run(10, 0);
 	CHECK(m.count(pmc0) == 10);
-	/* An overflow that asks for no interrupt. */
+	/* An overflow that requests no interrupt. */
 	m.perfmon.freeze_on_request(true, false);
 	m.set(a_pmc0, width_48);
 	m.run(10, 0);
 	CHECK(m.count(pmc0) == 9);
 	CHECK(m.perfmon.read(status) == 1);
-	/* What has happened until then is counted. */
+	/* Events before the freeze are counted. */
 	m.run(10, 0);
 	m.perfmon.set_topa_interrupt();
 	m.run(10, 0);

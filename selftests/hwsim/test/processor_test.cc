@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the processor around the trace unit says of itself: CPUID and the interrupt. */
+/* What the processor around the trace unit provides: CPUID and the performance interrupt. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <map>
@@ -13,7 +13,7 @@ using namespace hwsim::x86;
 namespace
 {
 
-/* Memory mapped registers, four bytes each, and the messages that were written. */
+/* Memory-mapped registers of four bytes each, and the messages that were written. */
 class ApicMemory final : public hwsim::GuestMemory
 {
 public:
@@ -64,7 +64,7 @@ TEST_CASE("a machine may have two types of cores, which differ in what their tra
 			const Profile &type = *find_profile(processor % 2 ? "goldmont" : "icelake");
 			CHECK(cpuid(cores.of(processor), {}, 0x14, leaf, {}) == cpuid(type, {}, 0x14, leaf, {}));
 		}
-	/* PTWRITE, and what there is but one of. */
+	/* PTWRITE differs; other leaves are the same for both types. */
 	CHECK(cores.of(0).pt.ptwrite);
 	CHECK_FALSE(cores.of(1).pt.ptwrite);
 	for (const unsigned leaf : {1u, 7u, 0xau, 0x15u})
@@ -81,7 +81,7 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 {
 	for (const Profile &profile : profiles()) {
 		INFO(std::string(profile.name));
-		/* Architectural last branch records; the leaves between are empty. */
+		/* Leaf 1CH: architectural last branch records; the leaves before it are empty. */
 		const bool records = profile.name == "alderlake-n";
 		CHECK(cpuid(profile, {}, 0, 0, {.eax = 5}).eax == (records ? 0x1c : 0x15));
 		CHECK(cpuid(profile, {.pmu = false}, 0, 0, {.eax = 5}).eax == 0x15);
@@ -111,7 +111,7 @@ TEST_CASE("every profile enumerates what it has, and hides what is switched off"
 		CHECK((pt.ebx >> 3 & 1) == profile.pt.mtc);
 		CHECK((cpuid(profile, {}, 0x14, 1, {}).eax & 7) == profile.pt.address_ranges);
 		CHECK(cpuid(profile, {.pt = false}, 0x14, 0, {}) == CpuidResult{});
-		/* A TSC of bus_ratio * 100 MHz, so that cycles, CBR and MSR_PLATFORM_INFO agree. */
+		/* The TSC runs at bus_ratio * 100 MHz, so that cycles, CBR and MSR_PLATFORM_INFO agree. */
 		CHECK(profile.tsc_ticks_per_ns * 10 == profile.bus_ratio);
 	}
 	CHECK(find_profile("no such") == nullptr);

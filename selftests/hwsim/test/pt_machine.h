@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A trace unit in a machine of registers and a little memory, and its trace in words. */
+/* A trace unit in a machine of registers and a little memory; its trace as words. */
 #ifndef HWSIM_TEST_PT_MACHINE_H
 #define HWSIM_TEST_PT_MACHINE_H
 
@@ -20,7 +20,7 @@ using namespace hwsim::x86;
 using namespace hwsim::x86::pt;
 
 constexpr std::uint64_t table = 0x1000, data = 0x10000, data_size = 0x10000;
-/* The WRMSR that ends a trace. */
+/* The address of the WRMSR that ends a trace. */
 constexpr std::uint64_t off = 0xffff'ffff'8fff'fff0;
 constexpr Place user(std::uint64_t pc)
 {
@@ -31,7 +31,7 @@ constexpr Place kernel(std::uint64_t pc)
 	return {pc, 0, mode_64};
 }
 
-/* A trace in words: addresses behind what has one, "off" for that of the WRMSR that ends it. PSB+ is one word. */
+/* A trace as words: names, and addresses ("off": the WRMSR that ends it). Of PSB+ only "PSB", and "at:" for its FUP. */
 inline std::string in_words(std::span<const std::uint8_t> trace)
 {
 	std::ostringstream text;
@@ -123,7 +123,7 @@ struct Machine final : Processor {
 		unit.transfer({kind, taken, from, from + 2, level, to});
 		unit.arrive(to);
 	}
-	/* Instructions of two bytes each, none of them a branch. */
+	/* Runs instructions of two bytes each, none of them a branch. */
 	void run(Place from, unsigned instructions)
 	{
 		BasicBlock block = two_byte_block(from.pc, instructions, Branch::none);
@@ -131,7 +131,7 @@ struct Machine final : Processor {
 		block.mode = from.mode;
 		unit.straight(block, from.pc, from.pc + block.length);
 	}
-	/* The trace so far. */
+	/* Ends the trace, and returns it. */
 	std::string said()
 	{
 		write(msr::ctl, 0);

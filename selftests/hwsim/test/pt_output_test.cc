@@ -34,7 +34,7 @@ struct Machine {
 		sent += size;
 		return output.write(registers, true, bytes);
 	}
-	/* Is byte n of all that was sent there? */
+	/* Is byte n of all the output at this address? */
 	bool holds(std::uint64_t address, std::size_t n) const
 	{
 		return memory.bytes[address] == static_cast<std::uint8_t>(n);
@@ -58,7 +58,7 @@ TEST_CASE("regions are filled in the order of the table, whatever their size")
 	CHECK(m.offset() == page - 1);
 	CHECK(m.holds(data + 2 * page - 1, 2 * page - 1));
 	CHECK(m.holds(data + 0x4000, 2 * page));
-	/* The last byte of the last region: output is at the first one again. */
+	/* After the last byte of the last region, output is at the first one again. */
 	m.write(1);
 	CHECK(m.index() == 0);
 	CHECK(m.offset() == 0);
@@ -201,12 +201,12 @@ TEST_CASE("tables are what they were when TraceEn was set, unless cached-tables 
 		m.entry(second_table, 0, data + 2 * page);
 		m.entry(second_table, 1, table | TopaEntry::end);
 		m.output.start(m.registers);
-		/* A mark in the table that is being written, and one in a table where output has not been yet. */
+		/* INT is set in the table that output is in, and in one that it has not reached. */
 		m.entry(table, 1, (data + page) | TopaEntry::interrupt);
 		m.entry(second_table, 0, (data + 2 * page) | TopaEntry::interrupt);
 		CHECK(m.write(2 * page).interrupt == !strict);
 		CHECK(m.write(page).interrupt);
-		/* With TraceEn set anew all are seen. */
+		/* Setting TraceEn again reads both. */
 		m.output.start(m.registers);
 		CHECK(m.write(2 * page).interrupt);
 	}

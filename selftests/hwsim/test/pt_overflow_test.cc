@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SDM volume 3, "Intel Processor Trace", "Internal Buffer Overflow" with "Overflow Impact on Enables" and "Overflow Impact on Timing
- * Packets", and table "OVF Packet Definition": what is told behind an overflow, by what happened while it lasted.
+ * SDM volume 3, "Intel Processor Trace", "Internal Buffer Overflow" with "Overflow Impact on Enables" and "Overflow Impact on
+ * Timing Packets", and table "OVF Packet Definition": which packets follow an overflow, by what happened while it lasted.
  */
 #include <catch2/catch_test_macros.hpp>
 
@@ -16,11 +16,11 @@ namespace
 constexpr std::uint64_t filtered = ctl::user | ctl::os | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift |
 				   std::uint64_t{range_stop} << ctl::addr_cfg(1).shift;
 constexpr std::uint64_t outside = 0x405000, stop_range = 0x403000, entry = 0xffff'ffff'8120'0000;
-/* Behind the call that was told before the overflow. */
+/* The return address of the call that was traced before the overflow. */
 constexpr std::uint64_t behind_call = 0x401002;
 constexpr std::uint64_t here = 0x402000;
 
-/* Tracing is on, and an outcome is pending, as the overflow begins. */
+/* Begins an overflow while tracing is on and an outcome is pending. */
 void begin(Machine &m, std::uint64_t more)
 {
 	m.write(msr::addr0_a, 0x401000);
@@ -38,7 +38,7 @@ void begin(Machine &m, std::uint64_t more)
 	m.unit.set_faults({});
 }
 
-/* As long as any overflow lasts that nothing else prolongs, where it has lasted for so many branches. */
+/* Runs branches until the overflow ends, if nothing prolongs it; it has already lasted for "lasted" branches. */
 void wait(Machine &m, Place at = user(here), unsigned lasted = 0)
 {
 	for (unsigned n = lasted; n < 20; n++)
@@ -54,7 +54,7 @@ struct Row {
 	const char *what;
 	std::uint64_t ctl;
 	std::function<void(Machine &)> operate;
-	const char *packets; /* from OVF on, to the WRMSR that ends it all */
+	const char *packets; /* from OVF on, to the WRMSR that ends the trace */
 };
 
 const Row rows[] = {
@@ -189,7 +189,7 @@ struct Stream {
 		stream.begin();
 		stream.end_overflow();
 	}
-	/* From the last OVF on, or from the CYC in front of it. */
+	/* From the last OVF on, or from the CYC just before it. */
 	std::vector<pt_packet> end()
 	{
 		auto packets = read_packets(stream.pending());
@@ -211,7 +211,7 @@ TEST_CASE("what happens while the internal buffer overflows decides what is told
 		Machine m;
 		begin(m, ctl::branch_en | row.ctl);
 		row.operate(m);
-		/* What was pending and what came meanwhile is lost, but nothing that was told before. */
+		/* The pending outcome and what came meanwhile are lost, but nothing that was written before. */
 		CHECK(m.said() == std::string("PSB 64 PGE:401000 ") + row.packets);
 		CHECK(m.losses == 1);
 		const std::string packets = row.packets;
@@ -252,14 +252,14 @@ TEST_CASE("the IP behind an overflow is whole, whatever came before, and those b
 		CHECK(packets[0].type == ppt_ovf);
 		CHECK(packets[1].payload.ip.ipc == (ip >> 48 == 0x1234 ? pt_ipc_full : pt_ipc_sext_48));
 		CHECK(packets[2].payload.ip.ipc == pt_ipc_update_16);
-		/* A FUP is whole anyway. */
+		/* A FUP is never compressed; a TIP is whole here, too. */
 		Stream outside(0);
 		outside.stream.tip(ip);
 		outside.overflow();
 		outside.stream.tip(ip + 2);
 		CHECK(outside.end()[1].payload.ip.ipc == packets[1].payload.ip.ipc);
 	}
-	/* A PSB tells that the last IP is zero. */
+	/* A PSB resets the last IP to zero. */
 	Stream s(0);
 	s.overflow();
 	s.stream.sync({.packets_enabled = true, .ip = 0x1000});
@@ -316,13 +316,13 @@ TEST_CASE("of itself the internal buffer overflows where that is asked for, and 
 	const std::string words = words_of_jumps(m);
 	const auto overflows = m.unit.statistics().overflows;
 	CHECK(overflows == m.losses);
-	/* Each waits for 8 to 16 KiB, and every other one then for an exit. */
+	/* Each comes after 8 to 16 KiB; every other one waits then until the program leaves the traced code. */
 	CHECK(overflows >= 2);
 	CHECK(overflows <= 48'000 / 8192);
 	CHECK(times(words, "OVF ") == overflows);
 	CHECK(times(words, "OVF FUP:") > 0);
 	CHECK(times(words, "OVF PGE:") > 0);
-	/* Nothing in it hangs on anything but the seed. */
+	/* Overflows depend on the seed alone. */
 	Machine again({}, "icelake", of_overflows());
 	CHECK(words_of_jumps(again) == words);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which writes fault, profile by profile. */
+/* Which writes fault, on each profile. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <string>
@@ -123,7 +123,7 @@ TEST_CASE("another owner leaves values of its own in every register that there i
 				continue;
 			INFO("register " << std::hex << msr);
 			CHECK(registers.read(msr) != 0);
-			/* Whoever saved it can put it back. */
+			/* Software that saved the value can restore it. */
 			CHECK_FALSE(registers.write_faults(msr, registers.read(msr)));
 		}
 		CHECK_FALSE(registers.read(msr::ctl) & ctl::trace_en);

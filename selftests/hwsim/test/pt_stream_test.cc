@@ -98,7 +98,7 @@ TEST_CASE("PSB+ has the order of its processor")
 
 TEST_CASE("outcomes are told in the packets of their processor, and wait for no more than these take")
 {
-	/* So many outcomes, and in how many packets, how long: without what is pending and with it. */
+	/* The sizes of the TNT packets for so many outcomes, without the pending ones and with them. */
 	struct {
 		const char *profile;
 		unsigned outcomes;
@@ -137,7 +137,7 @@ TEST_CASE("outcomes are told in the packets of their processor, and wait for no 
 
 TEST_CASE("PADs are where silicon has them")
 {
-	/* How many are in front of each packet: in LLVM's traces of Broadwell and Skylake, and libxdc's dump of Kaby Lake. */
+	/* The number of PADs before each packet, as in LLVM's traces of Broadwell and Skylake, and libxdc's of Kaby Lake. */
 	const auto pads = [](const char *profile, std::uint64_t more, const auto &say) {
 		ManualClock clock;
 		PacketStream stream{*find_profile(profile), clock};
@@ -173,7 +173,7 @@ TEST_CASE("PADs are where silicon has them")
 	/* PSB CBR PSBEND TNT TNT TIP TNT PSB CBR PSBEND */
 	CHECK(pads("broadwell", 0, outcomes) == Pads{0, 0, 4, 6, 0, 0, 1, 7, 0, 4});
 
-	/* PSB MODE.TSX MODE.Exec FUP TSC CBR PSBEND, and of a kernel with PIP; then TNT as they come. */
+	/* PSB MODE.TSX MODE.Exec FUP TSC CBR PSBEND, for a kernel also PIP; then TNTs. */
 	const auto sync = [](bool kernel) {
 		return [kernel](PacketStream &stream) {
 			stream.sync({.packets_enabled = true, .with_cr3 = kernel, .ip = 0x401000});
@@ -183,7 +183,7 @@ TEST_CASE("PADs are where silicon has them")
 	};
 	CHECK(pads("skylake", ctl::tsc_en, sync(false)) == Pads{0, 3, 0, 0, 8, 2, 0, 0, 0, 0, 0});
 	CHECK(pads("skylake", ctl::tsc_en, sync(true)) == Pads{0, 3, 0, 0, 8, 8, 2, 0, 0, 0, 0, 0});
-	/* Behind a TIP of 6 bytes, one of 4, one of 2, FUP and TIP.PGD, wake-ups. */
+	/* After TIPs of 6, 4 and 2 bytes, after FUP and TIP.PGD, after wake-ups. */
 	const auto branches = [](PacketStream &stream) {
 		stream.tip(0x7fff'f7dd'0000);
 		stream.tip(0x7fff'0000'1000);
@@ -197,7 +197,7 @@ TEST_CASE("PADs are where silicon has them")
 		stream.wake(0);
 	};
 	CHECK(pads("skylake", ctl::tsc_en, branches) == Pads{7, 2, 3, 2, 2, 0, 3, 2, 5, 2, 2, 2});
-	/* TIP has its word to itself: TNT begins the next one, another one follows, and the payload of the next TIP begins a word again. */
+	/* TIP has its word to itself: TNT begins the next, another TNT follows, and the next TIP's payload begins a word. */
 	const auto full = [](PacketStream &stream) {
 		stream.tip(0x7fff'f7dd'0000);
 		for (unsigned n = 0; n < 2 * short_tnt_bits; n++)
@@ -281,8 +281,8 @@ TEST_CASE("MTC counts the always running timer, and TMA ties it to the TSC")
 	f.stream.start(ctl::tsc_en | ctl::mtc_en | std::uint64_t{3} << ctl::mtc_freq.shift, 0);
 	f.stream.sync({});
 	const auto sync = f.packets();
-	REQUIRE(sync[2].type == ppt_tma); /* packets are not enabled */
-	/* 2 ART ticks are 250 of the TSC: tick 8000 is at 1'000'000 */
+	REQUIRE(sync[2].type == ppt_tma); /* without PacketEn no MODE, FUP */
+	/* 2 ticks of the ART are 250 of the TSC: tick 8000 is at 1'000'000 */
 	CHECK(sync[2].payload.tma.ctc == 8000);
 	CHECK(sync[2].payload.tma.fc == 0);
 	f.stream.tick();
@@ -336,7 +336,7 @@ TEST_CASE("MTCs leave room for what has to be told, whoever is late to take it")
 		Fixture f;
 		f.stream.start(ctl::cyc_en | ctl::mtc_en | more, 0);
 		for (unsigned n = 1; n <= 40; n++) {
-			f.clock.now += 255 * 125; /* as many ticks of the ART */
+			f.clock.now += 255 * 125; /* 255 ticks of the ART */
 			f.stream.begin();
 			f.stream.tip(n);
 		}
@@ -429,7 +429,7 @@ TEST_CASE("an MTC is of its tick, and cycles around it sum up to the time of eve
 	f.stream.start(ctl::tsc_en | ctl::cyc_en | ctl::mtc_en | std::uint64_t{3} << ctl::mtc_freq.shift, 0);
 	f.stream.sync({});
 	f.packets();
-	/* As a decoder has it: cycles are added, an MTC says what it has to be by now. */
+	/* As a decoder does it: it adds up cycles, which must agree with each MTC. */
 	std::uint64_t decoded = f.clock.now, ticks = 0;
 	for (unsigned i = 1; i < 500; i++) {
 		f.clock.now += i * 7 % 1500;

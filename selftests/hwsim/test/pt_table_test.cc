@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * SDM volume 3, "Intel Processor Trace", table "Packet Generation under Different Enable Conditions", row by row: which packets an
- * operation makes, by PacketEn before it, PacketEn behind it and ContextEn behind it. Numbers are those of the edition that has Intel PT
- * in chapter 36. Not here, because the machine has none of it: VMX, SMM, SGX, TSX, power events, tasks that are switched by hardware (the
- * PIPs of far transfers), INIT.
+ * operation generates, by PacketEn before it, and PacketEn and ContextEn after it. Numbers are those of the edition that has Intel
+ * PT in chapter 36. Rows are missing for what the machine does not have: VM entries and exits, SMM, SGX, TSX, power events,
+ * hardware task switches (the PIPs of far transfers), INIT.
  *
- * Two departures. Case 2e has PSB behind TIP.PGE. A decoder that begins at the PSB would not see that tracing was switched on; perf's and
- * libipt's both take a TIP.PGE behind PSB+ for that, and the table itself refers to the section on PSB.
+ * Two departures. Case 2e has PSB after TIP.PGE; here TIP.PGE comes after PSB+. A decoder that begins at the PSB would otherwise
+ * not see that tracing was switched on; the decoders of perf and libipt both accept that order, and the table itself refers to the
+ * section on PSB.
  *
- * Cases 7e and 7f have no address in the TIP.PGD of a conditional branch, or compressed RET, that leaves the filter; here it has that of the
- * target, as in cases 6b and 9c. libipt binds a TIP.PGD without an address to far branches alone, and reports an error here; with one it
- * takes the branch. perf, which knows the filter and the code, takes either.
+ * In cases 7e and 7f, the TIP.PGD of a conditional branch, or compressed RET, that leaves the filter has no address; here it has
+ * that of the target, as in cases 6b and 9c. libipt takes a TIP.PGD without an address for a far branch only, and reports an error
+ * here; with an address it follows the branch. perf, which knows the filter and the code, accepts either.
  */
 #include <catch2/catch_test_macros.hpp>
 
@@ -24,7 +25,7 @@ namespace
 constexpr std::uint64_t syscall_entry = 0xffff'ffff'8120'0000, handler = 0xffff'ffff'8130'0000;
 constexpr std::uint64_t inside = 0x401000, outside = 0x405000, stop_range = 0x403000;
 
-/* ContextEn: programs only, so that the kernel is no context. FilterEn: one range that is traced and one that stops it. */
+/* ContextEn: programs only, the kernel is out of context. FilterEn: one range that is traced, and one that stops the trace. */
 constexpr std::uint64_t programs = ctl::user;
 constexpr std::uint64_t filtered = ctl::user | ctl::os | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift |
 				   std::uint64_t{range_stop} << ctl::addr_cfg(1).shift;
@@ -60,7 +61,7 @@ auto interrupt(std::uint64_t from, Place to)
 		m.unit.arrive(to);
 	};
 }
-/* What runs from here falls through to what is behind it. */
+/* Runs code from here, which falls through to what follows it. */
 auto run(std::uint64_t from, unsigned instructions)
 {
 	return [=](Machine &m) {
@@ -68,7 +69,7 @@ auto run(std::uint64_t from, unsigned instructions)
 		m.unit.arrive(user(from + 2 * instructions));
 	};
 }
-/* The kernel, at an address, writes CR3. */
+/* The kernel writes CR3 in the instruction at this address. */
 auto mov_cr3(std::uint64_t at, std::uint64_t root)
 {
 	return [=](Machine &m) {
@@ -78,7 +79,7 @@ auto mov_cr3(std::uint64_t at, std::uint64_t root)
 		m.unit.arrive(kernel(at + 2));
 	};
 }
-/* The kernel sleeps, and an interrupt is about to come. */
+/* An interrupt wakes up the kernel. */
 void wake(Machine &m)
 {
 	m.clock.now += 10;
@@ -283,7 +284,7 @@ TEST_CASE("MOV to CR3 of another root than the one that is traced ends the trace
 
 TEST_CASE("MOV to CR3 as the last instruction of the filter is PIP and an end")
 {
-	Machine m; /* 5e, where the table has TIP.PGE for TIP.PGD */
+	Machine m; /* 5e, where the table has TIP.PGE instead of TIP.PGD */
 	m.write(msr::addr0_a, syscall_entry);
 	m.write(msr::addr0_a + 1, syscall_entry + 1);
 	m.start(everything | std::uint64_t{range_filter} << ctl::addr_cfg(0).shift);
@@ -321,7 +322,7 @@ TEST_CASE("WRMSR that sets TraceEn tells the time and the ratio, with PSB+ if no
 
 TEST_CASE("a buffer of outcomes that is full goes out by itself")
 {
-	/* 7d, 8d: SDM, "Taken/Not-taken (TNT) Packet": up to 47 in the long form, and partial ones at any time. */
+	/* 7d, 8d: SDM, "Taken/Not-taken (TNT) Packet": up to 47 outcomes in the long form, and partial packets at any time. */
 	for (const Profile &profile : profiles()) {
 		CAPTURE(profile.name);
 		Machine m({}, profile.name.data());

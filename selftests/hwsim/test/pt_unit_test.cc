@@ -41,9 +41,9 @@ TEST_CASE("event trace tells vectors, addresses of page faults, IRET and the int
 	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8100'0000));
 	m.unit.arrive(kernel(0xffff'ffff'8100'0000));
 	m.interruptible = true;
-	m.unit.arrive(kernel(0xffff'ffff'8100'0004)); /* behind STI */
+	m.unit.arrive(kernel(0xffff'ffff'8100'0004)); /* after STI */
 	m.branch(Branch::far, 0xffff'ffff'8100'0010, user(0x401004), true, 0);
-	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8200'0000)); /* no gate known */
+	m.unit.interrupt(user(0x401004), kernel(0xffff'ffff'8200'0000)); /* no gate leads there */
 	CHECK(m.said() == "PSB 64i PGE:401000 CR2:deadbeef INTR14 FUP:401004 64 TIP:ffffffff81000000 "
 			  "64i FUP:ffffffff81000004 IRET0+ FUP:ffffffff81000010 TIP:401004 FUP:401004 "
 			  "TIP:ffffffff82000000 FUP:off PGD ");
@@ -75,7 +75,7 @@ TEST_CASE("calls and returns of the traced program are compressed")
 	m.unit.arrive(user(0x401000));
 	m.branch(Branch::call, 0x401002, user(0x402000));
 	m.branch(Branch::ret, 0x402008, user(0x401004));
-	m.branch(Branch::call, 0x401006, user(0x401008)); /* of the next instruction: leaves nothing to return to */
+	m.branch(Branch::call, 0x401006, user(0x401008)); /* to the next instruction: leaves nothing to return to */
 	m.branch(Branch::ret, 0x401008, user(0x401008));
 	CHECK(m.said() == "PSB 64 PGE:401000 T TIP:401008 FUP:off PGD ");
 }
@@ -370,7 +370,7 @@ TEST_CASE("registers that are lost end the trace, and what is traced then goes w
 		CHECK_FALSE(m.unit.is_switched_on());
 		CHECK(m.losses == 1);
 		CHECK(m.unit.read(msr::output_base) == (to == Loss::To::reset ? 0 : others_table));
-		/* Whoever does not put back what was lost traces on there. */
+		/* A driver that does not restore the registers traces on to where they point. */
 		m.write(msr::status, 0);
 		m.start(ctl::user);
 		m.unit.arrive(user(0x401000));
@@ -433,7 +433,7 @@ TEST_CASE("branches told by the dozen make the packets of branches told one by o
 	REQUIRE(dozen.unit.is_plain());
 	std::vector<std::uint64_t> calls;
 	std::uint64_t at = 0x401000;
-	/* Fewer bytes than make a PSB or a flush, whose place may differ by a dozen. */
+	/* Too few bytes for a PSB or a flush, whose places may differ by a dozen branches. */
 	for (unsigned n = 1; n < 6 * PtUnit::dozen; n++) {
 		const Branch kind = kinds[random() % std::size(kinds)];
 		const bool taken = kind != Branch::conditional || random() % 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Any bytes as a script for a PacketStream, and a reader of what comes out: the same things have to be said, in the same order.
- * Serves the property test and the fuzzer.
+ * Takes any bytes as a script for a PacketStream, and reads what comes out, which must say the same in the same order. For the
+ * property test and the fuzzer.
  */
 #ifndef HWSIM_TEST_STREAM_SCRIPT_H
 #define HWSIM_TEST_STREAM_SCRIPT_H
@@ -21,7 +21,7 @@ public:
 	std::uint64_t now = 0;
 };
 
-/* One thing said. Conditional branches and compressed RETs are the bits of TNT. */
+/* An element of the trace. Conditional branches and compressed RETs are the bits of TNT. */
 struct Word {
 	enum Kind { outcome, tip, fup, pge, pgd, pgd_ip, mode, cr3, payload, ovf, stop } kind;
 	std::uint64_t value;
@@ -129,7 +129,7 @@ inline void StreamScript::step()
 			returns.erase(returns.begin());
 		break;
 	case 5: {
-		/* Half of all RETs go where they should. */
+		/* About half of all RETs return to their CALL. */
 		const std::uint64_t target = next() & 1 && !returns.empty() ? returns.back() : to;
 		stream.ret(target);
 		if (compress && !returns.empty() && returns.back() == target) {
@@ -243,7 +243,7 @@ inline void StreamScript::verify() const
 			throw std::runtime_error("a packet that nobody sent: " + std::to_string(packet.type));
 		}
 	}
-	/* A TNT that is cut in two by nothing is the same; only the order counts. */
+	/* Only the order of outcomes counts, not how TNTs divide them. */
 	for (std::size_t i = 0; i < std::min(heard.size(), said.size()); i++)
 		if (!(heard[i] == said[i]))
 			throw std::runtime_error("word " + std::to_string(i) + " was not said like that");

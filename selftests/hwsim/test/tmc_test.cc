@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* TMCs: where frames go, what stops them, and what their registers say then (DDI0461); what an ETR finds its memory by, a CATU's tables included. */
+/* TMCs: where frames go, what stops them, what their registers say then (DDI0461); how an ETR finds memory, by a CATU too. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace
 
 constexpr std::uint64_t page = 4096;
 constexpr std::uint8_t id = 0x10;
-/* What the kernel's driver programs (drivers/hwtracing/coresight/coresight-tmc-etr.c): EnFt, EnTI, FOnFlIn, FOnTrigEvt, TrigOnTrigIn. */
+/* What drivers/hwtracing/coresight/coresight-tmc-etr.c programs: EnFt, EnTI, FOnFlIn, FOnTrigEvt, TrigOnTrigIn. */
 constexpr std::uint32_t formats = 0x133;
 
-/* The bytes of a source, back out of frames: by OpenCSD, which shares nothing with the formatter. */
+/* The bytes of a source, extracted from frames by OpenCSD, which shares no code with the formatter. */
 std::vector<std::uint8_t> of_source(std::span<const std::uint8_t> frames, std::uint8_t which)
 {
 	hwsim::Deframer reader;
@@ -36,7 +36,7 @@ struct Machine {
 		CHECK(catu.write(management::lar, management::unlock));
 	}
 	void set(std::uint32_t offset, std::uint32_t value) { CHECK(unit.write(offset, value)); }
-	/* A buffer of so many bytes in memory. */
+	/* Starts the capture to a buffer of this many bytes in memory. */
 	void start(std::uint64_t at, std::uint64_t size)
 	{
 		set(reg::rsz, static_cast<std::uint32_t>(size / 4));
@@ -49,7 +49,7 @@ struct Machine {
 	{
 		set(reg::ffcr, formats | stop_on_flush), set(reg::ffcr, formats | stop_on_flush | tmc::flush);
 	}
-	/* Another so many bytes of a source, which are all different from their neighbours. */
+	/* Sends this many more bytes of a source, each different from its neighbours. */
 	void trace(std::size_t size, std::uint8_t of = id)
 	{
 		std::vector<std::uint8_t> bytes;
@@ -66,7 +66,7 @@ struct Machine {
 	{
 		return std::span(memory.bytes).subspan(at, size);
 	}
-	/* All words of a RAM that there are. */
+	/* All words that the RAM holds. */
 	std::vector<std::uint8_t> read_ram()
 	{
 		std::vector<std::uint8_t> all;
@@ -176,7 +176,7 @@ TEST_CASE("While it captures only CTL and FFCR are taken, and nothing while it i
 TEST_CASE("Scattered pages are found by tables, as they were when it was started", "[tmc]")
 {
 	Machine m;
-	/* Two tables, in one of which only the link follows the first entry; pages in no order. */
+	/* Two tables, the first of which has one entry and the link; the pages are in no order. */
 	const auto entry = [&m](std::uint64_t at, std::uint64_t to, std::uint32_t kind) {
 		m.memory.store(at, static_cast<std::uint32_t>(to / page << 4 | kind));
 	};
@@ -204,7 +204,7 @@ TEST_CASE("Behind a CATU it writes where that leads, and says its own addresses"
 {
 	constexpr std::uint64_t window = 1 << 20, first_table = 2 * page, second_table = 4 * page;
 	Machine m({Kind::etr, true}, true);
-	/* 256 pages to a table, links in the last two entries; all pages but the last one are the same, which nobody writes to. */
+	/* 256 pages to a table, links in its last two entries. All pages but the last are one, and only its end is written. */
 	for (std::uint64_t n = 0; n < 256; n++)
 		m.memory.store(first_table + 8 * n, std::uint64_t{100 * page | 1});
 	m.memory.store(first_table + 8 * 511, std::uint64_t{second_table | 1});
@@ -217,7 +217,7 @@ TEST_CASE("Behind a CATU it writes where that leads, and says its own addresses"
 	catu(catu::reg::mode, catu::translate);
 	CHECK(m.catu.translate(window) == window);
 	catu(catu::reg::control, catu::enable);
-	catu(catu::reg::inaddrlo, 0); /* too late */
+	catu(catu::reg::inaddrlo, 0); /* ignored while enabled */
 	CHECK(m.catu.translate(window + 5) == 100 * page + 5);
 	CHECK(m.catu.read(catu::reg::status) == catu::ready);
 	const std::uint64_t at = window + 256 * page - 512;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Topologies: what is read, what is refused with which sentence; and that trace goes where they say. */
+/* Topologies: what is read, what is refused with which message; and that trace goes where they say. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <filesystem>
@@ -29,7 +29,7 @@ void unlock(Component &component)
 	CHECK(component.write(management::lar, management::unlock));
 }
 
-/* Starts a TMC, takes trace from a processor, and says how many bytes it captured. */
+/* Starts a TMC, sends it trace from a processor, and returns how many bytes it has captured so far. */
 std::uint64_t captured_by(Coresight &machine, unsigned page, unsigned cpu, std::uint8_t id)
 {
 	auto &sink = dynamic_cast<Tmc &>(*machine.at(page));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The trace unit: what it traces of a program that is told to it block by block, and what its registers have to do with that. */
+/* The trace unit: what it traces of a program that is told to it block by block, as its registers control it. */
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
@@ -17,10 +17,10 @@ namespace
 constexpr std::uint64_t kernel_code = 0xffff'8000'8001'0000;
 constexpr std::uint8_t el0 = 0, el1 = 1;
 constexpr std::uint64_t e0tre = 1, e1tre = 2, not_el1 = std::uint64_t{2} << bits::exlevel_ns;
-/* TRCVICTLR: always, started. */
+/* TRCVICTLR: event 1, which is always active; the start/stop logic is started. */
 constexpr std::uint64_t view = bits::ssstatus | 1;
 
-/* What OpenCSD has to know. */
+/* What OpenCSD needs to know. */
 ::TraceUnit described(const etm::Features &features, std::uint64_t configr)
 {
 	return {features.is_ete(), static_cast<std::uint32_t>(configr), features.idr0, features.idr1, features.idr2,
@@ -43,7 +43,7 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 	void switch_on() { set(reg::prgctlr, 1); }
 	void switch_off() { set(reg::prgctlr, 0); }
 
-	/* A block of so many instructions runs, which ends so, and the program goes on there. */
+	/* Runs a block of this many instructions that ends with this kind of branch; the program goes on at "to". */
 	void run(std::uint64_t pc, unsigned instructions, Branch kind, Place to, bool taken = true)
 	{
 		BasicBlock block;
@@ -73,7 +73,7 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 		level = to.level;
 		unit.arrive(to);
 	}
-	/* The packets since the last time; what waits goes to the sink. */
+	/* The packets since the last call; first the unit passes to the sink what it holds back. */
 	std::string said()
 	{
 		unit.synchronize_buffer();
@@ -166,7 +166,7 @@ TEST_CASE("What a program does is told by atoms and addresses", "[trace-unit]")
 	m.run(0x40'101c, 1, Branch::barrier, 0x40'1020);
 	m.run(0x40'1020, 1, Branch::indirect_jump, 0x40'3000);
 	m.switch_off();
-	/* Where the last one has led to nothing was executed. */
+	/* Nothing was executed at the target of the last branch. */
 	CHECK(m.said() == "sync info on 401000+context NEE 401018 EE ");
 	CHECK(m.unit.at_target());
 }
@@ -221,7 +221,7 @@ TEST_CASE("A program's system call ends its trace, which begins anew behind it",
 	CHECK(m.said() == "sync info on 401000+context E exception 401104 ");
 	m.run(kernel_code, 8, Branch::far, Place{0x40'1104, el0, mode_a64});
 	m.run(0x40'1104, 2, Branch::conditional, 0x40'110c, false);
-	CHECK(m.said() == "on 401104+context "); /* the next two wait: an address that a branch has, atoms */
+	CHECK(m.said() == "on 401104+context "); /* the atom of the last block waits */
 	m.switch_off();
 	CHECK(m.said() == "N ");
 }
@@ -328,7 +328,7 @@ TEST_CASE("An include range is traced, whole blocks of it, and where straight co
 	m.switch_on();
 	m.run(0x40'1000, 1, Branch::jump, 0x40'2000);
 	m.run(0x40'2000, 1, Branch::indirect_jump, 0x40'2100);
-	m.run(0x40'2100, 1, Branch::indirect_jump, 0x40'3000); /* where it leads to is outside */
+	m.run(0x40'2100, 1, Branch::indirect_jump, 0x40'3000); /* its target is outside */
 	CHECK_FALSE(m.unit.enabled());
 	m.run(0x40'3000, 1, Branch::jump, 0x40'1ff0);
 	m.run(0x40'1ff0, 6, Branch::jump, 0x40'2200);
@@ -426,7 +426,7 @@ TEST_CASE("A timestamp follows what begins, and comes again where a counter asks
 	m.switch_off();
 	const std::string text = m.said();
 	CHECK(text.starts_with("sync info on 401000+context time "));
-	/* One, and one for each 256 blocks. */
+	/* One at the beginning, and one for each 256 blocks. */
 	CHECK(m.unit.statistics().timestamps == 1 + 3);
 }
 

@@ -19,7 +19,7 @@ namespace
 constexpr std::uint64_t base = 0xffff'8000'8010'0000, page = 4096;
 constexpr std::uint64_t event_class = std::uint64_t{0x3f} << trbe::event_class, status_code = 0x3f;
 
-/* Pages of the buffer lie in memory in the reverse order, and not all of them. */
+/* The pages of the buffer lie in memory in reverse order; those that "at" lacks are not mapped. */
 struct Machine final : TrbeProcessor {
 	explicit Machine(unsigned count = 4) : memory((count + 1) * page)
 	{
@@ -126,7 +126,7 @@ TEST_CASE("A buffer in wrap mode interrupts and goes on, a circular one goes on"
 		CHECK(m.byte(4) == static_cast<std::uint8_t>(2 * page + 4));
 		CHECK(m.sr() == (trbe::wrap | (mode == Mode::wrap ? trbe::irq : 0)));
 		CHECK(m.interrupts == (mode == Mode::wrap));
-		/* An interrupt that is there does not come a second time. */
+		/* An interrupt that is already asserted does not come again. */
 		CHECK(m.take(2 * page) == 2 * page);
 		CHECK(m.interrupts == (mode == Mode::wrap));
 		CHECK(m.buffer.statistics().wraps == 2);

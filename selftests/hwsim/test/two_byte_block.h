@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Basic blocks for tests: of instructions of two bytes each. */
+/* Basic blocks for tests, with instructions of two bytes each. */
 #ifndef HWSIM_TEST_TWO_BYTE_BLOCK_H
 #define HWSIM_TEST_TWO_BYTE_BLOCK_H
 

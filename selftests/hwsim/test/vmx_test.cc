@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Into VMX operation and out of it: SDM volume 3, the operation of VMXON and VMXOFF, line by line. */
+/* Entering and leaving VMX operation: SDM volume 3, the operation of VMXON and VMXOFF, line by line. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace
 constexpr std::uint64_t region = 0x5000, vmxe = 0x2000, enabled = 0x5;
 constexpr std::uint32_t basic = 0x480, misc = 0x485, last = 0x48a;
 
-/* A processor whose kernel has done what is to be done before VMXON. */
+/* A processor whose kernel has done all that VMXON requires. */
 struct Ready {
 	explicit Ready(const char *profile = "broadwell") : vmx(*find_profile(profile))
 	{
@@ -25,7 +25,7 @@ struct Ready {
 		std::uint8_t bytes[sizeof revision];
 		std::memcpy(bytes, &revision, sizeof bytes);
 		memory.write(region, bytes);
-		memory.write(region + 8, bytes); /* where none may begin */
+		memory.write(region + 8, bytes); /* not aligned: no region may begin here */
 		vmx.write(enabled);
 	}
 	End enter() { return vmx.enter(vmxe, 0, region, memory); }
@@ -42,7 +42,7 @@ TEST_CASE("VMX operation begins with VMXON and ends with VMXOFF")
 	CHECK(cpu.vmx.leave(0) == End::invalid_opcode);
 	CHECK_FALSE(cpu.vmx.cr4_faults(0));
 	CHECK(cpu.enter() == End::done);
-	/* CR4.VMXE cannot be cleared there. */
+	/* CR4.VMXE cannot be cleared in VMX operation. */
 	CHECK(cpu.vmx.cr4_faults(0));
 	CHECK_FALSE(cpu.vmx.cr4_faults(vmxe));
 	CHECK(cpu.enter() == End::failed);
@@ -66,7 +66,7 @@ TEST_CASE("VMXON is refused by what comes first")
 		other.vmx.write(control);
 		CHECK(other.enter() == End::general_protection);
 	}
-	/* VMfailInvalid: the region, and what it begins with. */
+	/* VMfailInvalid, by the region's address or its revision identifier. */
 	CHECK(cpu.vmx.enter(vmxe, 0, {}, cpu.memory) == End::failed);
 	CHECK(cpu.vmx.enter(vmxe, 0, region + 8, cpu.memory) == End::failed);
 	CHECK(cpu.vmx.enter(vmxe, 0, region + 0x1000, cpu.memory) == End::failed);

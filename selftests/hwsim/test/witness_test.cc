@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The rule of the truth log, with a trace unit that says what it is told to. */
+/* What is in the truth log, with a trace unit that follows a script. */
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdio>
@@ -15,7 +15,7 @@ using namespace hwsim;
 namespace
 {
 
-/* Branches are told before a step, and behind it. */
+/* Are branches told before a step, and after it? */
 struct ScriptedUnit {
 	bool before = false, behind = false;
 	std::uint64_t exit = 0;
@@ -32,7 +32,7 @@ struct ScriptedUnit {
 	void step() { steps++; }
 };
 
-/* What one step of a witness has left in the log. */
+/* What one step of a witness has written to the log. */
 class Told
 {
 public:
@@ -166,7 +166,7 @@ TEST_CASE("A trace begins where a block does", "[witness]")
 	CHECK(arrive(begins) == Steps{{0, 0x1000}});
 	CHECK(arrive(on).empty());
 	CHECK(arrive(off).empty());
-	/* The unit has told the edge, or lost it. */
+	/* The unit itself reports such an edge, or a loss. */
 	CHECK(arrive(ends).empty());
 }
 

@@ -72,7 +72,7 @@ void need_root()
 		SKIP("it takes root to become somebody else");
 }
 
-/* Not Event::open(), which on failure reads files for its sentence. */
+/* Not by Event::open(), which on failure reads files to compose its error message. */
 int answer(const Pmu &whose, Ask ask)
 {
 	ask.attr.type = whose.type();
@@ -98,7 +98,7 @@ Errors answers(const Pmu &whose, const std::vector<Ask> &asks)
 	return errors;
 }
 
-/* The same asked by nobody. */
+/* The answers to the same requests made as user nobody. */
 Errors answers_to_nobody(const Pmu &whose, const std::vector<Ask> &asks)
 {
 	SharedNumbers errors(asks.size());
@@ -121,7 +121,7 @@ std::string name_of(int code)
 	return code ? ::strerrorname_np(code) : "accepted";
 }
 
-/* The first few asks that are answered otherwise, or "". */
+/* The first twelve requests that the two PMUs answer differently and are not meant to, or "". */
 std::string differences(const std::vector<Ask> &asks, const Errors &ours, const Errors &theirs, const Meant &meant)
 {
 	std::string all;
@@ -141,7 +141,7 @@ void compare_answers(const std::vector<Ask> &asks, const Meant &meant)
 	wait_until_free();
 	const Errors to_root = answers(theirs(), asks);
 	CHECK(differences(asks, answers(pmu(), asks), to_root, meant) == "");
-	/* A table of what is refused only, or accepted only, compares nothing. */
+	/* Requests that are all refused, or all accepted, would compare nothing. */
 	CHECK(std::ranges::count(to_root, 0) > 0);
 	CHECK(std::ranges::count(to_root, 0) < static_cast<std::ptrdiff_t>(asks.size()));
 }
@@ -195,7 +195,7 @@ int watched()
 namespace
 {
 
-/* What IA32_RTIT_CTL or IA32_DEBUGCTL hold while each of the asks is traced; none where it is refused. */
+/* The value of IA32_RTIT_CTL or IA32_DEBUGCTL while each request is traced; 0 if it is refused. */
 std::vector<std::uint64_t> controls(const Pmu &whose, const std::vector<Ask> &asks)
 {
 	Registers registers(watched());
@@ -213,8 +213,9 @@ std::vector<std::uint64_t> controls(const Pmu &whose, const std::vector<Ask> &as
 		const std::uint64_t on = bts ? 0xc0 : 1;
 		std::uint64_t control = 0;
 		/*
-		 * An area that is full switches the unit off, perhaps before it is looked at: with an MTC for each tick of the
-		 * crystal 64 KiB take a millisecond. Overwritten it is never full; but then BTS does not ask for interrupts.
+		 * A full buffer switches the unit off, perhaps before the register is read: with an MTC for each tick of the
+		 * crystal clock, 64 KiB last a millisecond. In overwrite mode the buffer never gets full; but BTS then does not set
+		 * BTINT.
 		 */
 		Tracing tracing(whose, ask, bts ? AuxMode::full_trace : AuxMode::overwrite);
 		wait_until("the trace unit to be on", [&] {

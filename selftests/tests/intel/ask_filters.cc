@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Address filters, given to ours and to the kernel's own: what is in the registers then.
- * Run with --pmu auxpmu_pt or auxpmu_bts beside the kernel's own; everywhere else all of it is skipped.
+ * Address filters, given to the PMU under test and to the in-tree one: both must leave the same values in the registers.
+ * Run with --pmu auxpmu_pt beside the in-tree driver; everywhere else all of it is skipped.
  */
 #include <cstdlib>
 #include <cstring>
@@ -23,14 +23,14 @@ using namespace auxpmu::test::asking;
 namespace
 {
 
-/* Ranges, or none where the processor has none. */
+/* The number of address ranges of the processor, which may be 0. */
 unsigned ranges()
 {
 	return static_cast<unsigned>(std::stoul(
 		read_small_file("/sys/bus/event_source/devices/" + intree() + "/nr_addr_filters").value_or("0")));
 }
 
-/* IA32_RTIT_CTL and the ranges that it says are in force. */
+/* IA32_RTIT_CTL and the address ranges that its ADDRn_CFG fields put in force. */
 std::string filters_in_force(const Registers &registers)
 {
 	const std::uint64_t ctl = registers[rtit_ctl];
@@ -43,7 +43,7 @@ std::string filters_in_force(const Registers &registers)
 	return all;
 }
 
-/* What is in the registers after each of the changes, which are made while it traces; or why one is refused. */
+/* The registers after each change of the filters while the event traces, or the errno if the change is refused. */
 std::vector<std::string> after_each(const Pmu &whose, const std::vector<std::string> &changes, Ask ask, int cpu)
 {
 	Registers registers(cpu);
@@ -58,7 +58,7 @@ std::vector<std::string> after_each(const Pmu &whose, const std::vector<std::str
 			done ? filters_in_force(registers) : std::string(::strerrorname_np(done.error().code))));
 	}
 	tracing.event.disable().value();
-	/* Set before it is enabled. */
+	/* Now set while the event is disabled. */
 	tracing.event.set_filter(changes.front()).value();
 	tracing.event.enable().value();
 	all.push_back("enabled: " + filters_in_force(registers));
@@ -69,7 +69,7 @@ std::vector<std::string> after_each(const Pmu &whose, const std::vector<std::str
 	return all;
 }
 
-/* A file of one page that is mapped as code. */
+/* A file of one page that is mapped executable. */
 class Code
 {
 public:
@@ -98,7 +98,7 @@ TEST_CASE("Address filters are in the registers as intel_pt has them, and none i
 	need_in_tree();
 	need("auxpmu_pt");
 	if (!ranges()) {
-		/* Then nobody takes any. */
+		/* Without address ranges, no filter is accepted. */
 		Tracing tracing(pmu(), ask_config(0));
 		CHECK_FALSE(tracing.event.set_filter("filter 0xffffffff81000000/0x1000"));
 		return;
@@ -109,7 +109,7 @@ TEST_CASE("Address filters are in the registers as intel_pt has them, and none i
 		"filter 0xffffffff81000000/0x1000,stop 0xffffffff81000800/1",
 		"stop 0xffffffff81000800/1,filter 0xffffffff81000000/0x1000",
 		"filter 0xffff800000000000/0x7fffffffffff",
-		/* From and to an address that is not canonical. */
+		/* One starts at a non-canonical address, one ends at one. */
 		"filter 0x800000000000/0xffff000000001000",
 		"filter 0x7ffffffff000/0x2000",
 		"filter 0xffffffff82000000/0x1000,filter 0xffffffff83000000/0x1000",
@@ -133,7 +133,7 @@ TEST_CASE("Address filters are in the registers as intel_pt has them, and none i
 		std::format("filter 0x10/1@{0},stop 0x20/1@{0}", code.path()),
 		std::format("filter 0x10/1@{0},filter 0x20/1@{0},filter 0x30/1@{0},filter 0x40/1@{0},filter 0x50/1@{0}",
 			code.path()),
-		"filter 0xffffffff81000000/0x1000", /* of the kernel, which is excluded */
+		"filter 0xffffffff81000000/0x1000", /* a kernel address, but the kernel is excluded */
 		"",
 	};
 
@@ -147,7 +147,7 @@ TEST_CASE("Address filters are in the registers as intel_pt has them, and none i
 	const auto wanted_of_file = after_each(theirs(), of_file, file, 0);
 	CHECK(after_each(pmu(), of_kernel, kernel, watched()) == wanted_of_kernel);
 	CHECK(after_each(pmu(), of_file, file, 0) == wanted_of_file);
-	/* One with filters, and then one without, on the same CPU. */
+	/* An event with filters, and then one without, on the same CPU. */
 	std::vector<std::uint64_t> controls;
 	for (const char *filters : {"filter 0xffffffff81000000/0x1000,stop 0xffffffff81000800/1", ""}) {
 		Tracing tracing(pmu(), kernel);

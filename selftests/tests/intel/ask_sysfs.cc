@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What sysfs says of ours and of the kernel's own.
- * Run with --pmu auxpmu_pt or auxpmu_bts beside the kernel's own; everywhere else all of it is skipped.
+ * What sysfs shows of the PMU under test and of the in-tree one.
+ * Run with --pmu auxpmu_pt or auxpmu_bts beside the in-tree driver; everywhere else all of it is skipped.
  */
 #include <filesystem>
 #include <format>
@@ -20,7 +20,7 @@ using namespace auxpmu::test::asking;
 namespace
 {
 
-/* Files of a PMU's folder, or of one in it, with what they say. */
+/* The files in a PMU's sysfs folder, or in a folder inside it, with their contents. */
 std::map<std::string, std::string> files(const Pmu &whose, const std::string &folder = "")
 {
 	const std::filesystem::path path = "/sys/bus/event_source/devices/" + whose.name() + "/" + folder;
@@ -33,7 +33,7 @@ std::map<std::string, std::string> files(const Pmu &whose, const std::string &fo
 	return all;
 }
 
-/* Whatever the kernel's own file says ours says, too; "" or what is otherwise. */
+/* Each file of the in-tree PMU must exist in ours with the same text. Returns the differences, or "". */
 std::string other_text(const std::map<std::string, std::string> &ours, const std::map<std::string, std::string> &theirs)
 {
 	std::string all;
@@ -46,7 +46,7 @@ std::string other_text(const std::map<std::string, std::string> &ours, const std
 	return all;
 }
 
-/* Names that ours has and the kernel's own has not. */
+/* Names that exist in ours and not in the in-tree PMU. */
 std::set<std::string> more(
 	const std::map<std::string, std::string> &ours, const std::map<std::string, std::string> &theirs)
 {
@@ -71,7 +71,7 @@ TEST_CASE("sysfs caps/ and the ratios say what the kernel's own driver says, and
 	CHECK(more(folder, their_folder) == std::set<std::string>{"claim", "claims"});
 	const auto caps = files(pmu(), "caps"), their_caps = files(theirs(), "caps");
 	CHECK(other_text(caps, their_caps) == "");
-	/* Every PMU of auxpmu's has these: docs/consumers.md. */
+	/* Every PMU of auxpmu has these: docs/consumers.md. */
 	CHECK(more(caps, their_caps) ==
 		std::set<std::string>{"aux_head", "granule", "max_order", "overwrite", "pause", "sampling", "yields"});
 	if (intree() == "intel_pt") {
@@ -88,14 +88,14 @@ TEST_CASE("A field is in format/ if the processor has it, at intel_pt's place", 
 	wait_until_free();
 	auto wanted = files(theirs(), "format");
 	REQUIRE(wanted.contains("pt"));
-	/* The kernel's own shows all of them; whether the processor has one is seen by asking for it. */
+	/* The in-tree driver shows all fields; a request finds out whether the processor has one. */
 	for (const auto &[name, bits] : fields()) {
 		const std::uint64_t lowest = bits & -bits;
 		bool had = false;
 		for (std::uint64_t value = 1; value <= bits / lowest; value++)
 			for (std::uint64_t companion : companions())
 				had |= answer(theirs(), ask_config(companion | value * lowest)) == 0;
-		/* Where the processor needs BranchEn and has little else, no word with all switches is taken. */
+		/* fup_on_ptw needs ptw, and a processor that lacks one of the switches refuses all of them together. */
 		had |= answer(theirs(), ask_config(bits | field("ptw"))) == 0;
 		if (!had)
 			wanted.erase(name);

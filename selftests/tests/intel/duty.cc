@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The duty cycle: a program is traced from its first instruction to its last, whatever happens in between. The kernel's
- * counters count the instructions it executes; the virtual hardware counts, from the control registers (hwsim/x86/duty.h),
- * those for which the trace unit was on. The trace itself plays no part: this finds a driver that leaves the unit off, even if
- * the trace of the rest is right. For any driver of these units, in-tree ones, too.
+ * The duty cycle: a program must be traced from its first instruction to its last, whatever happens in between. A counter of the
+ * kernel counts the instructions that it executes; the virtual hardware counts, from the control registers (hwsim/x86/duty.h),
+ * those executed while the trace unit was on. The trace itself is not read: this finds a driver that leaves the unit off, even if
+ * the rest of the trace is right. For any driver of these units, including the in-tree ones.
  */
 #include <atomic>
 #include <cstdint>
@@ -27,7 +27,7 @@ using hwsim::x86::Duty;
 namespace
 {
 
-/* The program runs on one CPU, whoever reads on another. */
+/* The CPU of the traced program, and that of the test. */
 constexpr int there = 1, here = 0;
 
 bool stores_branches()
@@ -43,7 +43,7 @@ void need_duty()
 		SKIP("instructions under trace are counted by the virtual hardware only");
 }
 
-/* User instructions of that CPU for which the unit was on. */
+/* User instructions that CPU "there" has executed while the unit was on. */
 std::uint32_t on_so_far()
 {
 	pin(there);
@@ -52,7 +52,7 @@ std::uint32_t on_so_far()
 	return stores_branches() ? duty.stored : duty.traced;
 }
 
-/* A program that sleeps until it is to begin: what follows it is switched on by its next instruction. And whenever it wants to. */
+/* A program that sleeps until go_on(), and whenever it calls rest(): events enabled then see its next instruction. */
 class Sleeper
 {
 public:
@@ -69,13 +69,13 @@ public:
 	{
 		wait_until("the program to sleep", [this] { return sleeps(); });
 	}
-	/* In the program: waits for go_on(). */
+	/* Called by the program: waits for go_on(). */
 	void rest()
 	{
 		asked++;
 		gate.wait();
 	}
-	/* Not before it has come to rest is nothing executed any more. */
+	/* Has it called rest() and gone to sleep? Until then it may still execute instructions. */
 	bool sleeps() const { return asked > answered && state() == 'S'; }
 	void go_on()
 	{
@@ -104,7 +104,7 @@ private:
 	pid_t child;
 };
 
-/* How it is traced. */
+/* How the program is traced. */
 struct Way {
 	AuxMode mode = AuxMode::full_trace;
 	std::size_t aux_bytes = 16 * MiB;
@@ -112,11 +112,11 @@ struct Way {
 	bool inherit = false;
 	bool whole_cpu = false;
 	std::string filter{};
-	std::uint32_t sample = 0; /* bytes of each */
+	std::uint32_t sample = 0; /* bytes of trace in each */
 	bool paused = false;      /* from the beginning; getpgid() resumes, getppid() pauses */
 };
 
-/* What came of it. */
+/* The result of a measurement. */
 struct Measured {
 	std::uint64_t executed = 0, on = 0;
 	std::uint64_t records = 0, lossy = 0, samples = 0;
@@ -135,7 +135,7 @@ perf_event_attr instructions(const Way &way, std::uint64_t period = 0)
 	return attr;
 }
 
-/* One event that is traced by, its members, and, in no group with them, what counts. */
+/* The event that traces, its group members, and, outside of their group, the counter of instructions. */
 class Recording
 {
 public:
@@ -154,7 +154,7 @@ public:
 			add("getppid", AuxAction::pause);
 		}
 	}
-	/* Nobody but the program executes there, and it sleeps. */
+	/* The two need not start at once: only the program executes user code on that CPU, and it sleeps. */
 	void enable()
 	{
 		counter.enable().value();
@@ -185,7 +185,7 @@ public:
 		REQUIRE(aux.snapshot().to != 0);
 		event.enable().value();
 	}
-	/* The buffer was full, and is empty now. */
+	/* Empties the buffer, and restarts the event if it stopped because the buffer was full. */
 	void go_on_if_full()
 	{
 		drain();
@@ -250,7 +250,7 @@ private:
 	bool full = false;
 };
 
-/* "answer" is what happens while the program rests. */
+/* "answer" is called whenever the program rests. */
 Measured measure(
 	const Way &way, const Sleeper::Work &work, const std::function<void(Recording &)> &answer = [](auto &) {})
 {
@@ -282,7 +282,7 @@ Measured measure(
 	return measured;
 }
 
-/* The CPU is given away now and then, so that the unit is switched off and on. */
+/* Sleeps now and then, so that the unit is switched off and on. */
 void work(unsigned calls)
 {
 	for (int round = 0; round < 40; round++) {
@@ -296,7 +296,7 @@ void some_work(Sleeper &)
 	work(some);
 }
 
-/* No reason to be off in between. */
+/* The unit was on all the time, and nothing was lost. */
 void check_whole(const Measured &measured)
 {
 	CHECK(measured.executed > 40 * some);
@@ -314,7 +314,7 @@ bool can_pause()
 	return static_cast<bool>(Event::open(asked, Target::task()));
 }
 
-/* The kernel's own driver of BTS takes none. */
+/* The in-tree BTS driver takes none; its PMU is the intel_bts whose head is not monotonic. */
 bool takes_samples()
 {
 	return options().pmu != "intel_bts" || pmu().monotonic_aux_head();
@@ -425,13 +425,13 @@ TEST_CASE("A unit is on from a resumption to the next pause, and at no other tim
 			}
 		};
 	};
-	/* Both have as much executed while it is on, and that is what one has more than the other. */
+	/* Both runs execute the same work while the unit is on; the second does it again while paused, which is the difference. */
 	const Measured once = measure({.paused = true}, phases(false)), twice = measure({.paused = true}, phases(true));
 	const std::uint64_t expected = twice.executed - once.executed;
 
 	CHECK(expected > rounds * some);
 	CHECK(once.on == twice.on);
-	/* But for the way from one system call to the work, and from there to the other. */
+	/* In addition: the instructions between a system call and the work. */
 	CHECK(twice.on >= expected);
 	CHECK(twice.on <= expected + std::uint64_t{rounds} * 64);
 }
@@ -450,7 +450,7 @@ TEST_CASE("A unit is on all the time for somebody who keeps up", "[duty][.]")
 		},
 		[](Recording &recording) { recording.go_on_if_full(); });
 
-	/* The kernel's own drivers come to the end of a window before they have made the next, and then are off until somebody notices. */
+	/* In-tree drivers reach the end of a window before they have made the next, then are off until the consumer notices. */
 	if (pmu().monotonic_aux_head())
 		check_whole(measured);
 	CHECK(measured.on > 0);

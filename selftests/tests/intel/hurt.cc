@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The backends for Intel's trace units when the units misbehave: faults of the virtual trace hardware
- * (docs/virtual-hardware.md), one after the other. Each is reported once and counted exactly, every byte is accounted for, and
- * afterwards the same event traces as much as before. Run with --pmu auxpmu_pt or auxpmu_bts; everywhere else skipped.
+ * The backends for Intel's trace units when the units misbehave: injects the faults of the virtual trace hardware
+ * (docs/virtual-hardware.md), one after the other. Each must be reported once and counted exactly, every byte must be accounted
+ * for, and afterwards the same event must trace as much as before. Run with --pmu auxpmu_pt or auxpmu_bts; everywhere else skipped.
  */
 #include <optional>
 #include <span>
@@ -19,12 +19,12 @@ using namespace auxpmu::test;
 namespace
 {
 
-/* What a fault may come to. */
+/* What a fault may lead to. */
 enum class Harm {
-	none,     /* the driver is to make up for it */
-	in_trace, /* the trace tells of it, the unit does not: less than there was, and no more */
-	late,     /* full: what interrupts never come or come late for is lost, and told of; overwriting: nothing is */
-	error,    /* the unit gives up, once */
+	none,     /* the driver has to make up for it */
+	in_trace, /* less trace than usual; the trace tells of it, the unit does not */
+	late,     /* missing or late interrupts lose trace, which is reported; in overwrite mode they lose nothing */
+	error,    /* the unit stops with an error, once */
 	refusal,  /* a register cannot be written */
 };
 
@@ -32,7 +32,7 @@ struct Fault {
 	const char *name;
 	const char *value;
 	Harm harm;
-	const char *counter; /* of errors/, which tells of the harm */
+	const char *counter; /* in errors/, which counts the harm */
 };
 
 constexpr Fault pt_faults[] = {
@@ -56,7 +56,7 @@ constexpr Fault bts_faults[] = {
 	{"gp", "0x1d9", Harm::refusal, "fault"},
 };
 
-/* One for as long as this lives, on all CPUs. */
+/* Injects a fault on all CPUs during the lifetime of this object. */
 class Hurt
 {
 public:
@@ -83,7 +83,7 @@ std::uint64_t all_errors()
 	return sum;
 }
 
-/* What came of some work that was traced from an enable to a disable. */
+/* The result of some work that was traced from an enable to a disable. */
 struct Outcome {
 	std::uint64_t partial, truncated, errors, all;
 	Statistics counted;
@@ -109,7 +109,7 @@ public:
 		return {tracer.tally.partial - partial, tracer.tally.truncated - truncated,
 			(*counter ? errors(counter) : 0) - of_it, all_errors() - all, statistics().since(before)};
 	}
-	/* Calls that fill so much of the AUX area, in percent. */
+	/* The number of calls that fill this percentage of the AUX area. */
 	unsigned calls_for(unsigned percent)
 	{
 		constexpr unsigned some = 400;
@@ -131,7 +131,7 @@ private:
 	}
 };
 
-/* True of whatever came of it. */
+/* Holds for every outcome. */
 void check_books(const Outcome &outcome)
 {
 	const Statistics &counted = outcome.counted;
@@ -144,7 +144,7 @@ void check_books(const Outcome &outcome)
 	CHECK(outcome.truncated == counted["truncations"]);
 }
 
-/* Nothing was wrong, and there is as much as there was without a fault: but for time packets, of which a busy machine has others. */
+/* Nothing was lost, and there is as much trace as without a fault, but for time packets: a busy machine varies their number. */
 void check_whole(const Outcome &outcome, const Outcome &usual)
 {
 	check_books(outcome);
@@ -155,7 +155,7 @@ void check_whole(const Outcome &outcome, const Outcome &usual)
 	CHECK(outcome.counted["gaps"] == 0);
 }
 
-/* Of the first work of an event, which is the same in each. */
+/* Valid only for the first work of an event, which begins in the same place each time. */
 void check_interrupts(const Outcome &outcome, const Outcome &usual)
 {
 	if (!each_region_interrupts())
@@ -167,14 +167,14 @@ void check_harmed(const Outcome &outcome, const Outcome &usual, const Fault &fau
 	const Statistics &counted = outcome.counted;
 
 	check_books(outcome);
-	/* There, each region is also where the unit stops: what it still holds when it gets there is lost, and told. */
+	/* With tables of one region, the unit stops at each region end: what it has not flushed by then is lost and reported. */
 	if (each_region_interrupts() && std::string(fault.name) == "slow-flush") {
 		CHECK(counted["gaps"] == outcome.all);
 		CHECK(outcome.partial == outcome.all);
 		CHECK(outcome.all <= 1 + counted["interrupts"]);
 		return;
 	}
-	/* Nothing else was wrong. */
+	/* No other error was counted. */
 	CHECK(outcome.all == outcome.errors);
 	switch (fault.harm) {
 	case Harm::none:
@@ -189,7 +189,7 @@ void check_harmed(const Outcome &outcome, const Outcome &usual, const Fault &fau
 			return check_whole(outcome, usual);
 		CHECK(counted["gaps"] == outcome.errors);
 		CHECK(outcome.partial == outcome.errors);
-		/* No more than one for each time it was on. */
+		/* At most one for each time the unit was on. */
 		CHECK(outcome.errors <= 1 + counted["interrupts"]);
 		break;
 	case Harm::error:
@@ -198,7 +198,7 @@ void check_harmed(const Outcome &outcome, const Outcome &usual, const Fault &fau
 		CHECK(outcome.partial == 1);
 		break;
 	case Harm::refusal:
-		/* Where it had not to be written nothing was wrong. */
+		/* If the driver did not have to write that register, nothing was wrong. */
 		CHECK(counted["arm_failures"] == outcome.errors);
 		CHECK(outcome.partial == (outcome.errors ? 1 : 0));
 		CHECK((outcome.errors > 0 || outcome.bytes() >= usual.bytes() / 2));
@@ -206,7 +206,7 @@ void check_harmed(const Outcome &outcome, const Outcome &usual, const Fault &fau
 	}
 }
 
-/* What there is without a fault, of work that gets past the watermark and does not fill the AUX area. */
+/* The outcome, without a fault, of work that gets past the watermark and does not fill the AUX area. */
 struct Usual {
 	explicit Usual(AuxMode mode)
 	{
@@ -214,7 +214,7 @@ struct Usual {
 		calls = Patient(mode, 0).calls_for(75);
 		outcome.emplace(Patient(mode, 0).work(calls, ""));
 		check_whole(*outcome, *outcome);
-		/* In full trace the consumer is told when half of the area is written. */
+		/* In full trace the consumer is woken when half of the area is written. */
 		CHECK((outcome->counted["interrupts"] > 0) == (mode == AuxMode::full_trace));
 	}
 	unsigned calls;
@@ -226,7 +226,7 @@ void hurt(const Fault &fault, AuxMode mode, int cpu, const Usual &usual)
 	pin(cpu);
 	Patient patient(mode, cpu);
 
-	/* Twice: whatever was told of the first one. */
+	/* Twice: reporting the first fault must not suppress the second. */
 	for (int times = 0; times < 2; times++) {
 		INFO("time " << times);
 		{
@@ -277,10 +277,10 @@ TEST_CASE("A unit that stopped while nobody listened goes on when somebody does"
 		patient.tracer.enable();
 		{
 			Hurt now(lost);
-			/* It gets to its end, and nobody comes. */
+			/* The unit reaches the end of its window, and its PMI is lost. */
 			churn(3 * calls);
 		}
-		/* Any other interrupt of that kind finds it. */
+		/* The PMI of any other event finds the stopped unit. */
 		perf_event_attr attr{};
 		attr.size = sizeof(attr);
 		attr.type = PERF_TYPE_HARDWARE;
@@ -304,7 +304,7 @@ TEST_CASE("The end of the first lap is known where it comes as the unit is switc
 	if (options().pmu != "auxpmu_pt")
 		return;
 	pin(0);
-	/* What gets to memory in pieces of 3072 bytes comes to the end of 64 KiB with the 22nd, at 66 KiB; or when it is switched off. */
+	/* Trace gets to memory in pieces of 3072 bytes, the 22nd of which passes 64 KiB, at 66 KiB; or when switched off. */
 	Hurt now({"slow-flush", "3000", Harm::none, ""});
 	constexpr std::uint64_t size = 64 * KiB, piece = 3 * KiB;
 	const auto traced = [](std::uint64_t bytes, std::uint64_t calls) {
@@ -317,7 +317,7 @@ TEST_CASE("The end of the first lap is known where it comes as the unit is switc
 		tracer.disable();
 		return tracer.aux.head();
 	};
-	/* So many make how much, where there is room for all of it. */
+	/* The size of the trace of this many calls, in a buffer that holds all of it. */
 	constexpr std::uint64_t calls = 20'000, room = 1 * MiB;
 	const std::uint64_t much = traced(room, calls);
 
@@ -339,7 +339,7 @@ TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[ha
 	const Fault refused = {"gp", options().pmu == "auxpmu_pt" ? "0x570" : "0x1d9", Harm::refusal, "fault"};
 	Patient patient(AuxMode::full_trace, 0);
 	Event other = sampler(20'000, false);
-	/* Served, of so many NMIs of the other event's. */
+	/* The number of NMIs that our handler claims while more than twenty of the other event come. */
 	const auto served = [&] {
 		const auto before = statistics();
 
@@ -348,7 +348,7 @@ TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[ha
 		return delta["interrupts"] + delta["spurious"];
 	};
 
-	/* Behind some trace; and with nothing before it, as far as this unit knows. */
+	/* The refusal comes after some trace. */
 	const Outcome usual = patient.work(1000, "");
 	CHECK(usual.bytes() > 0);
 	other.enable().value();
@@ -358,10 +358,10 @@ TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[ha
 
 		patient.tracer.enable();
 		REQUIRE(errors("fault") > faults);
-		/* The event is there, and the unit is not on. */
+		/* The event is enabled, but its unit is off. */
 		CHECK(served() == 0);
 		patient.tracer.disable();
-		/* Nobody is. */
+		/* Now the event is disabled as well. */
 		CHECK(served() == 0);
 	}
 	other.disable().value();
@@ -374,21 +374,21 @@ TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[ha
 TEST_CASE("A lap that nobody interrupts is a lap of trace, from the first byte to the last", "[hardware][hurt][.]")
 {
 	need_hardware();
-	/* The branch trace store has no room for a lap: some is kept behind its threshold. */
+	/* BTS never has a whole lap of room: it keeps some free after its threshold. */
 	if (options().pmu != "auxpmu_pt")
 		return;
 	pin(0);
-	/* Else its interrupts find what the unit's own would have. */
+	/* Otherwise the watchdog's NMIs would find the stopped unit, whose own PMI is lost. */
 	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
 	const Fault lost = {"lost-pmi", "1", Harm::late, ""};
-	/* Regions are a 16th of the area; those of a page would have it end inside the last one. */
+	/* Regions are a 16th of the area; with regions of one page, the lap would end inside the last one. */
 	constexpr std::uint64_t size = 256 * KiB, region = size / 16;
 	Tracer tracer(on_cpu(0, size));
 
 	tracer.enable();
 	fill(tracer, 2 * size);
 	REQUIRE(tracer.off());
-	/* Not the beginning of the area, which is told from its end. */
+	/* Not the beginning of the area: at that place the unit's position distinguishes an empty area from a full one. */
 	tracer.aux.consume(3 * region);
 	tracer.event.restart().value();
 	fill(tracer, 2 * size);
@@ -399,11 +399,11 @@ TEST_CASE("A lap that nobody interrupts is a lap of trace, from the first byte t
 	const auto partial = tracer.tally.partial;
 	const std::uint64_t head = tracer.aux.head(), stopped = errors("stopped");
 	{
-		/* All of it is room, and where the unit stops is where it began. */
+		/* The whole area is free, and the unit stops where it began. */
 		Hurt now(lost);
 
 		tracer.event.restart().value();
-		/* Twice as much, for that the unit has stopped no register has to say while TraceEn is set. */
+		/* Far more than fits: while TraceEn is set, no register has to show that the unit has stopped. */
 		churn(size);
 		tracer.disable();
 	}
@@ -414,7 +414,7 @@ TEST_CASE("A lap that nobody interrupts is a lap of trace, from the first byte t
 	CHECK(delta["gaps"] == 1);
 	CHECK(errors("stopped") == stopped + 1);
 	CHECK(tracer.tally.partial == partial + 1);
-	/* A table of one region ends with it. */
+	/* With tables of one region, the window ends with that region. */
 	CHECK(delta["produced"] == (each_region_interrupts() ? region : size));
 	CHECK(tracer.aux.head() - head == delta["committed"]);
 	CHECK(delta["produced"] + delta["padded"] == delta["committed"] + delta["lost_unit"] + delta["lost_space"]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The Intel PT backend: what is particular to its output.  Run with --pmu auxpmu_pt; everywhere else all of it is skipped, but for
- * [rules], which any driver of these units has to pass, the kernel's own, too.
+ * The Intel PT backend: what is particular to its output. Run with --pmu auxpmu_pt; everywhere else all of it is skipped, except
+ * [rules], which any driver of these units has to pass, including the in-tree one.
  */
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +32,7 @@ using hwsim::x86::Accesses;
 namespace
 {
 
-/* Of somebody who reads all that is handed over, as soon as it is: AUX records, and how many of them tell of a loss. */
+/* The AUX records that a consumer gets who reads all trace as soon as it is handed over, and how many of them report a loss. */
 struct Kept {
 	std::uint64_t records = 0, lossy = 0;
 };
@@ -50,10 +50,10 @@ Kept keep_up(const std::string &name, std::uint64_t bytes, std::uint32_t waterma
 	for (std::uint64_t turns = 0; kept.records < records; turns++) {
 		bool off = false;
 
-		/* That much is many times the windows asked for. */
+		/* So many turns produce many times the requested number of windows. */
 		REQUIRE(turns < 1000 * records);
 
-		/* Less than a page. */
+		/* Less than a page of trace. */
 		churn(300);
 		data.drain([&](const RecordView &view) {
 			if (view.header.type != PERF_RECORD_AUX)
@@ -115,18 +115,18 @@ TEST_CASE("Whoever gives back room for a region end gets trace, and nobody waits
 	for (int lap = 0; lap < 3; lap++)
 		for (std::uint64_t room : {page, granule - 1, granule, granule + page, 2 * granule}) {
 			INFO("room " << room << ", lap " << lap);
-			/* To the brim, or as near to it as regions allow. */
+			/* Fill the buffer, as far as regions allow. */
 			fill(tracer, 2 * size);
 			REQUIRE(tracer.off());
 			const std::uint64_t head = tracer.aux.head();
 			CHECK(head - tracer.aux.tail() > size - granule);
-			/* Where the unit stopped there is a region end, so from there whole regions can be had. */
+			/* The unit stopped at a region end; from there it gets whole regions only. */
 			CHECK(head % granule == 0);
 			tracer.aux.consume(room - (size - (head - tracer.aux.tail())));
 			tracer.event.restart().value();
 			fill(tracer, 2 * size);
 			CHECK(tracer.aux.head() - head == room / granule * granule);
-			/* And from the middle of a region to its end. */
+			/* From the middle of a region it gets to the end of that region. */
 			tracer.aux.consume(tracer.aux.head() - tracer.aux.tail());
 			tracer.event.restart().value();
 			churn(200);
@@ -148,7 +148,7 @@ TEST_CASE("What the unit reports as lost is flagged and counted", "[pt][regions]
 	Tracer tracer(setup);
 	const std::uint64_t gaps = statistics()["gaps"];
 
-	/* Nobody reads: the unit comes to the end of its window. */
+	/* The consumer does not read: the unit reaches the end of its window. */
 	tracer.enable();
 	fill(tracer, 2 * setup.aux_bytes);
 	REQUIRE(tracer.off());
@@ -165,11 +165,11 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 	pin(0);
 	Setup setup = on_cpu(0, 64 * KiB);
 	setup.mode = AuxMode::overwrite;
-	/* Where it is no block, all laps are made with tables. */
+	/* Where tables hold only one region, an overwrite-mode buffer must be a single block. */
 	for (bool pages : {false, true}) {
 		if (pages && each_region_interrupts())
 			break;
-		/* Steps of less than a region, of some, and of less than a lap. */
+		/* Steps of less than a region, of several regions, and of nearly a lap. */
 		for (std::uint64_t step : {1 * KiB, 16 * KiB, 48 * KiB}) {
 			INFO("steps of " << step << " bytes, " << (pages ? "single pages" : "chunks"));
 			Fault orders("orders", pages ? 1000 : 0);
@@ -180,7 +180,7 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 
 			if (pages)
 				REQUIRE(buffers().front().chunks > 1);
-			/* Each step makes less than a lap, so offsets tell how far it got, whatever the head says. */
+			/* Each step makes less than a lap, so offsets alone tell the position; the head must agree. */
 			do {
 				tracer.enable();
 				REQUIRE((registers_of(0)[rtit_ctl] & topa_bit) != 0);
@@ -190,7 +190,7 @@ TEST_CASE("Whether an overwriting buffer was ever filled is known at each of its
 				position += (now - position) % setup.aux_bytes;
 				REQUIRE(now > head);
 				CHECK(now == position);
-				/* How many bytes a call takes depends on the processor: the first step shows it. */
+				/* How many bytes a call takes depends on the processor: the first step measures it. */
 				if (!head)
 					calls = static_cast<unsigned>(std::max<std::uint64_t>(calls * step / now, 1));
 				head = now;
@@ -206,7 +206,7 @@ TEST_CASE("The head moves on by what was traced, around the end of the last of s
 	if (each_region_interrupts())
 		return;
 	pin(0);
-	/* Of 512 regions, the last table of a lap has two. */
+	/* The buffer has 512 regions; the last table of a lap holds two of them. */
 	constexpr std::uint64_t last_table = 2 * 4 * KiB;
 	constexpr unsigned some = 400;
 	Setup setup = on_cpu(0, 2 * MiB);
@@ -226,7 +226,7 @@ TEST_CASE("The head moves on by what was traced, around the end of the last of s
 	const auto wraps = statistics()["wraps"];
 	const std::uint64_t each = step(some);
 	REQUIRE(each > 0);
-	/* The tables of the first lap, and those of all others. */
+	/* The tables of the first lap, then those of all other laps. */
 	for (std::uint64_t lap = 1; lap <= 2; lap++) {
 		const std::uint64_t end = lap * setup.aux_bytes;
 
@@ -236,7 +236,7 @@ TEST_CASE("The head moves on by what was traced, around the end of the last of s
 		while (tracer.aux.head() < end + last_table) {
 			INFO("lap " << lap << ", head " << tracer.aux.head());
 			const std::uint64_t more = step(some);
-			/* So that one of them begins in the last table. */
+			/* A step must fit into the last table, so that one of them begins there. */
 			CHECK(more > 0);
 			CHECK(more < last_table);
 		}
@@ -256,7 +256,7 @@ TEST_CASE("Tables are on the account of whoever maps an area, for as long as it 
 	Setup setup = on_cpu(0, 128 * MiB);
 	setup.mode = AuxMode::overwrite;
 	setup.data_bytes = 4 * KiB;
-	/* For each 510 pages, and that twice. Page tables of programs are charged, too, but the same for blocks. */
+	/* One for each 510 pages, for the first lap and for others. Programs' page tables count, too, but equally for blocks. */
 	const std::uint64_t tables = 2 * ((setup.aux_bytes / page_size() + 509) / 510) * page_size();
 	const auto charged = [&](bool single) {
 		Fault orders("orders", single ? 1000 : 0);
@@ -265,10 +265,10 @@ TEST_CASE("Tables are on the account of whoever maps an area, for as long as it 
 		return group.charged();
 	};
 	const std::uint64_t of_blocks = charged(false);
-	/* Pages are charged some at a time. */
+	/* The kernel charges pages in batches. */
 	CHECK(charged(true) >= of_blocks + tables / 2);
 
-	/* Four tables. */
+	/* This size takes four tables. */
 	setup.aux_bytes = 2 * MiB;
 	static_cast<void>(charged(true));
 	const std::uint64_t before = group.charged();
@@ -284,7 +284,7 @@ TEST_CASE("What a filter stops is stopped until the next start, and nothing is l
 	if (nr_filters() == 0)
 		return;
 	pin(0);
-	/* Of the CPU, for a thread's event starts anew when the thread comes back to it; and of a call that nobody else makes. */
+	/* A CPU event, because a thread's event restarts when scheduled in; a system call that nobody else makes. */
 	Setup setup = on_cpu(0, 4 * MiB);
 	setup.exclude_kernel = false;
 	const std::string stopped = attribute("errors/stopped");
@@ -307,7 +307,7 @@ TEST_CASE("What a filter stops is stopped until the next start, and nothing is l
 		INFO("round " << round);
 		const std::uint64_t until_stop = traced(true), all = traced(false);
 		CAPTURE(until_stop, all);
-		/* What was ahead of the stop; and without one as much as ever. */
+		/* Only the trace before the stop; without a stop, as much as ever. */
 		CHECK(until_stop > 500);
 		CHECK(until_stop < all / 4);
 		tracer.drain();
@@ -352,7 +352,7 @@ TEST_CASE("What a filter has stopped is not begun anew by a sample of it", "[pt]
 		churn(200);
 		const auto running = sample();
 		churn(200);
-		/* While it traces each has more than the one before. */
+		/* While the unit traces, each sample has newer trace than the one before. */
 		const bool more_trace = sample() != running;
 		CHECK(more_trace);
 		::getppid();
@@ -375,7 +375,7 @@ TEST_CASE("Who keeps up loses nothing, at any watermark that leaves two regions 
 	pin(0);
 	for (std::uint64_t size : {16 * KiB, 64 * KiB, 256 * KiB}) {
 		const std::uint64_t granule = std::max(4 * KiB, size / 16);
-		/* 0 is the kernel's choice: half of the buffer. */
+		/* 0 selects the kernel's default: half of the buffer. */
 		for (std::uint64_t watermark : {std::uint64_t{0}, granule, size - 2 * granule}) {
 			INFO("buffer of " << size << ", watermark " << watermark);
 			CHECK(keep_up("auxpmu_pt", size, watermark, 40).lossy == 0);
@@ -388,7 +388,7 @@ TEST_CASE("Who keeps up loses nothing in ten thousand windows", "[pt][windows][.
 	need("auxpmu_pt");
 	pin(0);
 	constexpr std::uint64_t windows = 10'000, theirs_are = 2000, size = 64 * KiB;
-	/* A region, and the kernel's choice. */
+	/* One region, and the kernel's default. */
 	for (std::uint32_t watermark : {4 * KiB, 0 * KiB}) {
 		INFO("watermark " << watermark);
 		wait_until_free();
@@ -411,17 +411,17 @@ TEST_CASE("An NMI that is somebody else's reads one register, and leaves the uni
 	NoThrottling everywhere;
 	Tracer tracer(on_cpu(0, 16 * MiB));
 	Event counter = sampler(20'000, false);
-	/* What many NMIs cost, each: accesses of registers. */
+	/* Register accesses per NMI, over many NMIs. */
 	const auto cost = [&](std::uint32_t *switches) {
 		counter.enable().value();
 		std::uint64_t nmis = interrupts("NMI"), turns = statistics()["interrupts"], came = 0;
 		Accesses before = *Accesses::so_far(), made{};
-		/* On a busy machine there are fewer for as much work. */
+		/* On a busy machine the same work takes fewer NMIs. */
 		wait_until("NMIs, none of them the unit's", [&] {
 			churn(200'000);
 			made = *Accesses::so_far() - before;
 			came = interrupts("NMI") - nmis;
-			/* Where each region interrupts there is one at the end of a block of memory. */
+			/* Where each region interrupts, the unit does at the end of a block of memory: count anew. */
 			if (const std::uint64_t own = statistics()["interrupts"]; own != turns) {
 				REQUIRE(each_region_interrupts());
 				turns = own;
@@ -444,7 +444,7 @@ TEST_CASE("An NMI that is somebody else's reads one register, and leaves the uni
 	std::printf("# accesses of registers for an NMI: %.2f, beside a full trace %.2f\n", alone, beside);
 	CHECK(without == 0);
 	CHECK(with == 0);
-	/* A tick of the clock may come in between. */
+	/* A timer tick may come in between. */
 	CHECK(beside < alone + 1.1);
 }
 
@@ -453,8 +453,8 @@ TEST_CASE("An interrupt that falls due while an NMI is handled is served all the
 	need("auxpmu_pt");
 	pin(0);
 	/*
-	 * The kernel is traced, and in an NMI writes trace: now and then it fills the only region there is. Then the unit stands,
-	 * and nobody would come.
+	 * The kernel is traced, so its NMI handlers write trace: now and then one fills the only region there is. The unit then
+	 * stops, and nobody else would notice.
 	 */
 	NoThrottling everywhere;
 	Setup setup = on_cpu(0, 4 * KiB);
@@ -480,13 +480,13 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
 	pin(0);
 	Setup setup = on_cpu(0, 256 * KiB);
 	setup.watermark = 16 * KiB;
-	/* Its interrupts may come in an NMI of ours, too. */
+	/* The watchdog's interrupt may share an NMI with ours. */
 	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
 	Tracer tracer(setup);
 	constexpr const char *nobodys = "NMI received for unknown reason";
 	KernelLog::until_heard(nobodys);
 	KernelLog log;
-	/* Some kernels do not show what they have not counted themselves. */
+	/* Some kernels do not show the PMI line before their own handler has counted one. */
 	Event counter = sampler(20'000, false);
 	counter.enable().value();
 	churn(10'000);
@@ -505,16 +505,11 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
 	CAPTURE(came, known, served);
 	CHECK(served >= 40);
 	CHECK(came >= 40);
-	/* One that falls due while another is served has no NMI of its own, and is counted by the kernel's handler. */
+	/* An interrupt that falls due while another is served has no NMI of its own; the kernel's handler counts it. */
 	CHECK(known >= came);
 	CHECK(known <= std::max(came, served));
 	CHECK_FALSE(log.says(nobodys));
 }
-
-/*
- * What the rules of the virtual hardware (hwsim/x86/rules.h) make difficult: markers that move, and stops anywhere, with interrupts that are due
- * as the unit is switched off.
- */
 
 TEST_CASE("A trace that VMXON ends is told and counted, and goes on by itself where VMX operation ends", "[pt][vmx][.]")
 {
@@ -531,7 +526,7 @@ TEST_CASE("A trace that VMXON ends is told and counted, and goes on by itself wh
 		const std::string faults = attribute("errors/fault"), before = attribute("errors/vmx");
 		Tracer tracer(setup);
 		UniqueFd machine;
-		/* Bytes of trace from an enable to a disable, with some work before something happens, and some behind it. */
+		/* Bytes of trace from an enable to a disable, with some work before something happens, and some after it. */
 		const auto written = [&tracer](unsigned calls, const std::function<void()> &happens) {
 			const std::uint64_t head = tracer.aux.head();
 			tracer.enable();
@@ -548,10 +543,10 @@ TEST_CASE("A trace that VMXON ends is told and counted, and goes on by itself wh
 		CHECK(written(1000, [&] { machine = UniqueFd(::ioctl(kvm.get(), KVM_CREATE_VM, 0)); }) > 1000);
 		REQUIRE(machine);
 		CHECK(tracer.tally.partial == ends);
-		/* Begun in VMX operation; and still on when that has ended. */
+		/* Enabled in VMX operation: no trace if that ends tracing; below, trace comes once VMX operation ends. */
 		CHECK((written(0, nothing) == 0) == ends);
 		CHECK(tracer.tally.partial == 2 * ends);
-		/* The processor itself refuses what is in the register already. */
+		/* The processor then refuses even the value that the register holds. */
 		CHECK(write_msr(0, rtit_ctl, read_msr(0, rtit_ctl).value()) == !ends);
 		CHECK(written(0, [&] { machine.reset(); }) > 1000);
 		CHECK(tracer.tally.partial == 3 * ends);
@@ -562,6 +557,10 @@ TEST_CASE("A trace that VMXON ends is told and counted, and goes on by itself wh
 	}
 }
 
+/*
+ * The [rules] tests exercise what the rules of the virtual hardware (hwsim/x86/rules.h) make difficult: markers that move, stops at
+ * any offset, and interrupts that are due when the unit is switched off.
+ */
 TEST_CASE("Whoever keeps up with windows of one region loses nothing, whatever the driver", "[rules][.]")
 {
 	pin(0);
@@ -576,14 +575,14 @@ TEST_CASE("Output may stop anywhere, where the area ends, too, and the head says
 	perf_event_attr attr = pmu().attr();
 
 	attr.exclude_kernel = 1;
-	/* An interrupt for each region, so that many are due as the unit is switched off. */
+	/* An interrupt for each region, so that many are pending when the unit is switched off. */
 	attr.aux_watermark = 4 * KiB;
 	Event event = Event::open(attr, Target::on_cpu(0)).value();
 	DataRing data = DataRing::map(event, 64 * KiB).value();
 	AuxRing aux = AuxRing::map(data, event, size, AuxMode::full_trace, pmu().monotonic_aux_head()).value();
 	std::uint64_t head = aux.head(), bytes = 0, lossy = 0, ends = 0;
 
-	/* Small steps before the end, of some 20 bytes: one lap in 20 stops there exactly. */
+	/* Near the end of the area, steps of only some 20 bytes: one lap in 20 stops exactly at the end. */
 	while (ends < 3 && head < 4000 * size) {
 		const std::uint64_t rest = size - head % size;
 

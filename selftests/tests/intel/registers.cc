@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registers lose their contents: by a suspend, by another owner of the trace units, with a CPU that was offline. What the
- * backends for Intel's trace units remember is wrong then; these tests check the registers themselves, the trace, and memory of
- * another owner. Run with --pmu auxpmu_pt or auxpmu_bts on the virtual trace hardware; everywhere else skipped.
+ * Registers lose their contents: by a suspend, to another owner of the trace units, or while their CPU is offline. What the
+ * backends for Intel's trace units remember of them is wrong then; these tests check the registers themselves, the trace, and the
+ * memory of another owner. Run with --pmu auxpmu_pt or auxpmu_bts on the virtual trace hardware; everywhere else skipped.
  */
 #include <cstdio>
 #include <format>
@@ -31,7 +31,7 @@ bool is_pt()
 	return options().pmu == "auxpmu_pt";
 }
 
-/* Memory of another owner, whose table OUTPUT_BASE still names: whoever believes that register writes here. */
+/* Memory of another owner, whose table OUTPUT_BASE still points to: a driver that trusts that register writes here. */
 class Others
 {
 public:
@@ -42,7 +42,7 @@ public:
 		REQUIRE(memory != MAP_FAILED);
 		REQUIRE(::mlock(memory, 2 * page) == 0);
 		const std::uint64_t data = physical(memory + words);
-		/* ToPA: whatever the index, a region of 4 KiB; the last entry is END. */
+		/* A ToPA table: each entry is the same region of 4 KiB; the last entry is END. */
 		for (std::size_t n = 0; n + 1 < words; n++)
 			memory[n] = data;
 		memory[words - 1] = physical(memory) | 1;
@@ -76,7 +76,7 @@ private:
 	std::uint64_t *memory;
 };
 
-/* Suspends without the last step, in which a machine would wake up again. Skips the test where that cannot be. */
+/* Suspends up to the last step, the platform's, and resumes (/sys/power/pm_test). Skips the test if the kernel cannot. */
 class PractisedSuspend
 {
 public:
@@ -92,7 +92,7 @@ private:
 	Knob level{"/sys/power/pm_test", "core"};
 };
 
-/* This program, traced on one CPU; where there are filters, what of it is in its file, so that there is one in the registers. */
+/* This program, traced on one CPU; where there are address filters, only the code in its file, so that ADDR0 is set. */
 class Recorded
 {
 public:
@@ -105,14 +105,14 @@ public:
 		filtered = true;
 	}
 
-	/* While it is traced: the registers are those of this event and of nobody else. */
+	/* Called while it is traced: the registers must be those of this event and of nobody else. */
 	void check_registers(std::uint64_t lost_base) const
 	{
 		const Registers now = registers_of(cpu);
 
 		INFO("registers of CPU " << cpu << ":" << text(now));
 		if (!is_pt()) {
-			/* TR, BTS, BTINT, and not of the kernel. */
+			/* TR, BTS, BTINT and BTS_OFF_OS are set, BTS_OFF_USR is clear. */
 			CHECK((now[debugctl] & 0x7c0) == 0x3c0);
 			CHECK(now[ds_area] != 0);
 			return;
@@ -130,7 +130,7 @@ public:
 		CHECK(now[addr0_b] >= here);
 		CHECK(now[addr0_b] < 1ull << 47);
 	}
-	/* Traces on; the newest of it is in the AUX area. */
+	/* Traces more work; its first and last bytes must be in the AUX area. */
 	void trace(unsigned calls)
 	{
 		const std::uint64_t before = tracer.aux.head();
@@ -142,7 +142,7 @@ public:
 		CHECK_FALSE(all_zero(before, std::min(before + 256, after)));
 		CHECK_FALSE(all_zero(after - 256, after));
 	}
-	/* The trace begins so that a decoder finds its way in. */
+	/* The trace must begin with a PSB, from which a decoder can start. */
 	void check_psb() const
 	{
 		const auto bytes = tracer.aux.view(tracer.first_head, tracer.first_head + 16);
@@ -154,8 +154,8 @@ public:
 
 private:
 	/*
-	 * A filter for the mapping that churn() is in, but for its ends: the core takes a mapping that only touches the range for
-	 * one that it is in.
+	 * A filter for the mapping of churn(), without its ends: perf core takes a mapping that only adjoins the range for one that
+	 * overlaps it.
 	 */
 	static std::string this_code()
 	{
@@ -205,7 +205,7 @@ TEST_CASE("What another owner left in the registers is not believed, and put bac
 	need_hardware();
 	Others others;
 	wait_until_free();
-	/* Often enough for the memory of tables to be the same as last time. */
+	/* Often enough for tables to get the same memory as before. */
 	for (int round = 0; round < 8; round++) {
 		INFO("round " << round);
 		tell_hardware("lose " + others.loss());
@@ -241,7 +241,7 @@ TEST_CASE("Ranges that another owner has changed are in force for whoever asks f
 	const std::string one = std::format("filter {:#x}/{:#x}", first, bytes);
 	Others others;
 	pin(0);
-	/* The second time the driver has written all of that before. */
+	/* In the second round, the driver has written all these values before. */
 	for (int round = 0; round < 2; round++) {
 		INFO("round " << round);
 		wait_until_free();
@@ -278,7 +278,7 @@ TEST_CASE("A CPU that has lost its registers while it was off is traced anew", "
 	wait_until_free();
 	{
 		Recorded elsewhere(0, 1 * MiB); /* keeps the claim */
-		/* Registers and memory are remembered. */
+		/* The driver remembers the registers and the memory of CPU 1. */
 		std::optional<Recorded> recorded(std::in_place, 1, 1 * MiB);
 		recorded->tracer.enable();
 		recorded->trace(2000);
@@ -302,8 +302,8 @@ TEST_CASE("A CPU that has lost its registers while it was off is traced anew", "
 }
 
 /*
- * The registers are lost while the unit is parked: when the kernel writes IA32_APIC_BASE again, which it does on its way back,
- * before the units go on.
+ * The registers are lost while the unit is parked: when the kernel writes IA32_APIC_BASE (0x1b) on its way back, before drivers
+ * switch the units on again.
  */
 TEST_CASE("After a suspend that took the registers the unit goes on where it was, and the record says that something "
 	  "is missing",
@@ -313,7 +313,7 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 	PractisedSuspend suspend;
 	pin(0);
 	Others others;
-	/* Room for all of it. */
+	/* Room for all trace. */
 	Recorded recorded(0, 64 * MiB);
 	Tracer &tracer = recorded.tracer;
 	std::uint64_t suspends = 0;
@@ -324,13 +324,13 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 		tell_hardware("lose " + loss + " at 0x1b");
 		suspend.now();
 		suspends++;
-		/* It has happened: of this there is nothing of ours that would put it back. */
+		/* The loss has happened: no driver of ours would write CR3_MATCH or BTF. */
 		const Registers now = registers_of(0);
 		INFO("registers:" << text(now));
 		constexpr std::uint64_t btf = 2;
 		CHECK((is_pt() ? now[cr3_match] != 0 : (now[debugctl] & btf) != 0) == (loss != "reset"));
 		recorded.check_registers(others.table());
-		/* Much more than before. */
+		/* Much more trace than before. */
 		recorded.trace(100'000);
 		tracer.drain();
 		CHECK(tracer.tally.partial == suspends);
@@ -338,7 +338,7 @@ TEST_CASE("After a suspend that took the registers the unit goes on where it was
 		CHECK_FALSE(others.written());
 	}
 	CHECK(tracer.tally.aux_bytes > 32 * KiB);
-	/* One that is not at work then begins anew: nothing that is in the registers is believed. */
+	/* An event that was disabled then must start without relying on anything in the registers. */
 	tell_hardware("lose reset at 0x1b");
 	suspend.now();
 	tracer.enable();
@@ -353,7 +353,7 @@ TEST_CASE("An event that went after a suspend is not resumed by the next", "[har
 	PractisedSuspend suspend;
 	pin(0);
 	{
-		/* Of the CPU, for a thread's is put there anew with the thread. */
+		/* An event of the CPU, because a thread's event is scheduled in again with the thread. */
 		Tracer tracer(on_cpu(0, 1 * MiB));
 		tracer.enable();
 		churn(100);
