@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// What was taken off a list that RCU's readers walk is freed when they are done: kfree_rcu(), or a grace period before kfree().
+/// An entry taken off a list that RCU readers walk may be freed only after they are done: kfree_rcu(), or kfree() behind a grace period.
 virtual report
 
 @found@
