@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// An entry taken off a list that RCU readers walk may be freed only after they are done: kfree_rcu(), or kfree() behind a grace period.
+/// An entry taken off a list that RCU readers walk is freed only after they are done: kfree_rcu(), or a grace period before
+/// kfree().
 virtual report
 
 @found@
