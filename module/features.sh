@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Finds out what the kernel's headers offer by compiling a few lines against them: features.sh OUTPUT COMPILER FLAGS...
-# Kbuild calls it with what it compiles modules with.  Only compat.h reads OUTPUT.
+# Kbuild passes the compiler and flags of the modules.  Only compat.h reads OUTPUT.
 set -eu
 
 output=$1
