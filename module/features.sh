@@ -28,7 +28,7 @@ has() {
 # A probe that fails because nothing compiles would look like a missing feature.
 if ! compiles '#include <linux/perf_event.h>' "$@"; then
 	cat "$output.log" >&2
-	echo "auxpmu: the kernel's headers do not compile; is the package of this kernel's headers installed whole?" >&2
+	echo "auxpmu: the kernel's headers do not compile; is this kernel's package of headers completely installed?" >&2
 	exit 1
 fi
 

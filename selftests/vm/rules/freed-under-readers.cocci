@@ -29,4 +29,4 @@ position p;
 @script:python depends on report@
 p << found.p;
 @@
-coccilib.report.print_report(p[0], "freed while readers of the list may still stand on it")
+coccilib.report.print_report(p[0], "freed while readers of the list may still use it")

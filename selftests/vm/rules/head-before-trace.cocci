@@ -25,4 +25,4 @@ position p != {none.p, ordered.p};
 @script:python depends on report@
 p << found.p;
 @@
-coccilib.report.print_report(p[0], "trace is told of without smp_wmb() in front")
+coccilib.report.print_report(p[0], "trace is published without smp_wmb() in front")
