@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Everything that a person runs; `make help` lists it. Modules are built by Kbuild,
-# whatever needs a guest or another kernel's headers by the scripts in selftests/vm.
+# Everything that a person runs; `make help` lists it. Kbuild builds the modules; the
+# scripts in selftests/vm do whatever needs a guest or another kernel's headers.
 
 VERSION := $(shell cat VERSION)
 VM := selftests/vm
@@ -9,7 +9,8 @@ VM := selftests/vm
 # The kernel to build for and to install to.
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-# Kernels of the lab: one for modules and vm, several for check, soak and bench; ARCH= of another architecture (selftests/vm/arch).
+# Kernels of the lab: one for modules and vm, several for check, soak and bench; ARCH= selects another architecture
+# (selftests/vm/arch).
 KERNEL ?=
 DESTDIR ?=
 built := .
@@ -21,13 +22,13 @@ pages := $(wildcard docs/man/*.4)
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
 export SMP MEM APPEND ACCEL QEMU_ARGS HW PROFILE FAULT LENIENT SEED HANG LIMIT TESTS DEBUG FRESH
-# Empty it would be the kernel's, too, whose Makefile asks only whether it is set.
+# Exported only if not empty: the kernel's Makefile asks only whether it is set.
 ifneq ($(ARCH),)
 export ARCH
 endif
-# As typed: make would take the $ of a shell command for its own.
+# Unexpanded: make would take the $ of a shell command for its own.
 export VM_RUN := $(value RUN)
-# The directory of whoever typed it, with make -C, too.
+# The directory in which the user typed make, also with make -C.
 export VM_PWD := $(value PWD)
 
 # --- modules ------------------------------------------------------------------------
@@ -45,7 +46,7 @@ need-headers:
 	@[ -e "$(KDIR)/Makefile" ] || { echo "auxpmu: no headers of kernel $(KVER) in $(KDIR):" \
 		"apt-get install linux-headers-$(KVER), or name another place with KDIR=" >&2; exit 1; }
 
-# Whatever kernel it was built for, and whether its headers are still there.
+# Not by Kbuild: the headers of the kernel it was built for may be gone.
 clean: ## remove what was built, not the lab
 	@find $(wildcard module drivers) -type f \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name '.*.d' -o -name 'features.h*' -o -name Module.symvers -o -name modules.order \) -delete
@@ -70,7 +71,7 @@ devel-install:
 uninstall: ## undo install
 	@rm -rf "$(devel)"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
-	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" $(foreach page,$(notdir $(pages)),"$(man4)/$(page)") # one for all kernels
+	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" $(foreach page,$(notdir $(pages)),"$(man4)/$(page)") # shared by all kernels
 	@rm -f $(foreach name,auxpmu auxpmu_synth auxpmu_pt auxpmu_bts,"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
@@ -85,7 +86,7 @@ dkms-uninstall: ## undo dkms-install, for all kernels
 	@dkms remove "auxpmu/$(VERSION)" --all || true
 	@rm -rf "$(dkms_source)"
 
-# Only what it takes to build and install; in an unpacked one, too.
+# Only what is needed to build and install; works in an unpacked tarball, too.
 dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md CONTRIBUTING.md LICENSE CHANGELOG.md) \
 	$(shell find module uapi drivers docs -type f \( -name '*.[chS]' -o -name '*.sh' -o -name '*.md' -o -name '*.svg' -o -name '*.4' \
 		-o -name Kbuild -o -name Makefile \) ! -name '*.mod.c' ! -path module/features.h 2>/dev/null)
@@ -153,7 +154,7 @@ vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; ARCH=a
 		$(if $(SHARE),--share "$(SHARE)") $(if $(LOGS),--logs "$(LOGS)") "$$VM_RUN"
 
 need-kernel:
-	@echo "auxpmu: make vm: KERNEL= which? KERNEL=6.12, say; after make lab selftests/vm/lab kernels lists them" >&2; exit 1
+	@echo "auxpmu: make vm: KERNEL= which? Say KERNEL=6.12; after make lab, selftests/vm/lab kernels lists them" >&2; exit 1
 
 lab: ## make the lab, the cached Debian tree with all tools and kernels
 	@$(VM)/lab make check

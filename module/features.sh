@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Finds out what the kernel's headers offer by compiling a few lines against them: features.sh OUTPUT COMPILER FLAGS...
-# Kbuild calls it with what it compiles modules with.  Only compat.h reads OUTPUT.
+# Kbuild passes the compiler and flags of the modules.  Only compat.h reads OUTPUT.
 set -eu
 
 output=$1
@@ -28,7 +28,7 @@ has() {
 # A probe that fails because nothing compiles would look like a missing feature.
 if ! compiles '#include <linux/perf_event.h>' "$@"; then
 	cat "$output.log" >&2
-	echo "auxpmu: the kernel's headers do not compile; is the package of this kernel's headers installed whole?" >&2
+	echo "auxpmu: the kernel's headers do not compile; is this kernel's package of headers completely installed?" >&2
 	exit 1
 fi
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Turns the KTAP of run-tests into a line per case: ok, FAIL or skip, then where
-# (-v where=KERNEL), program and case; what it printed, if it failed or verbose=1. What a program does not say itself is
-# judged here: a plan not kept, by a program or by the list of them, a bad exit status, an end in the middle.
-# A case that says "# sent: KIND" has that behind it: what it sends as NMIs (selftests/tests/shared/nmis.h).
-# With -v allowed=docs/testing.md and -v guests="ARCH KERNEL" a skip that the table there has not, or has fewer of, is a failure.
+# (-v where=KERNEL), program and case; and what it printed, if it failed or with -v verbose=1. Adds failures that a program does not
+# report itself: a plan that it or the list of programs did not keep, a bad exit status, an end in the middle.
+# If a case prints "# sent: KIND", its line ends with [KIND]: what it sends as NMIs (selftests/tests/shared/nmis.h).
+# With -v allowed=docs/testing.md and -v guests="ARCH KERNEL" a skip that the table there lacks, or has less often, is a failure.
 
 BEGIN {
 	while (allowed != "" && (getline line <allowed) > 0) {
@@ -21,13 +21,13 @@ BEGIN {
 		allowed = ""
 	}
 }
-# A regular expression of a text in which * is anything.
+# The regular expression for a text in which * matches anything.
 function pattern(text) {
 	gsub(/[][\\.^$+?(){}|]/, "\\\\&", text)
 	gsub(/\*/, ".*", text)
 	return "^" text "$"
 }
-# Is this guest among "7.*, arm64 6.1"? Without an architecture it is of any.
+# Whether this guest is in a list such as "7.*, arm64 6.1". An entry without an architecture matches any.
 function among(list,   one, n, i) {
 	n = split(list, one, /, */)
 	for (i = 1; i <= n; i++)
@@ -91,7 +91,7 @@ function skip_reason(line) {
 	else if (!cases && plan != 0)
 		say("ok", program)
 	else if (!cases && plan_skip == "no test case of that name") {
-		# Any list of cases can be too narrow, but not that of the project.
+		# TESTS may leave a program without cases; without TESTS each program has to have some.
 		if (ENVIRON["TESTS"] == "")
 			say("FAIL", program, plan_skip)
 	} else if (!cases && plan_skip != "")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A plugin for guests whose processors are emulated and outnumber the host's: a vCPU that executes PAUSE (x86), YIELD or WFE (Arm) waits
- * for another one (an IPI, a lock), and lets that one run. Without, a quarter of what two guests take on two processors is spent on waiting. Only when things
- * happen changes by it, nothing that a guest could see otherwise.
+ * A plugin for guests whose emulated processors outnumber the host's: a vCPU that executes PAUSE (x86), YIELD or WFE (Arm) waits
+ * for another vCPU (an IPI, a lock), and yields the host's processor. Without this, two guests on two processors spend a quarter
+ * of their time waiting. The guest sees no difference except in timing.
  *
  *   -plugin yield.so
  */
@@ -18,7 +18,7 @@
 namespace
 {
 
-/* How the instructions are encoded, with nothing in front that compilers would put there. */
+/* The encodings of the instructions, without further prefixes, which compilers do not emit. */
 struct Waiting {
 	const char *target;
 	std::size_t size;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# For gdb, in a guest with virtual hardware: records the program `steps` by its "record btrace", and writes down which instructions it
-# finds in the trace. What its decoder could not go on from one to the next without is a gap.
+# For gdb, in a guest with virtual hardware: records the program `steps` by "record btrace", and writes down which instructions gdb
+# finds in the trace. Where gdb's decoder cannot get from one instruction to the next it reports a gap.
 #
 #   gdb -batch -x btrace.py PROGRAM      environment: FORMATS, of "bts" and "pt"; PREFIX of the files PREFIX.FORMAT
 import os
@@ -46,14 +46,14 @@ for setting in ("pagination off", "confirm off", "startup-with-shell off", "auto
     gdb.execute("set " + setting)
 for signal in ("SIGUSR1", "SIGUSR2", "SIGSEGV", "SIGFPE"):
     gdb.execute(f"handle {signal} nostop noprint pass", to_string=True)
-# Nothing of this hardware has errata to work around, and the decoder refuses a processor that it does not know.
+# This hardware has no errata to work around, and the decoder refuses a processor that it does not know.
 gdb.execute("set record btrace cpu none")
 try:
     for form in os.environ["FORMATS"].split():
         gdb.execute(f"set record btrace {form} buffer-size 1048576")
         record(form)
 except Exception as error:
-    # Not by gdb's own end, which may decode what it could not decode once more.
+    # Not by gdb's own exit, which may try once more to decode what it could not.
     print(f"{type(error).__name__}: {error}", flush=True)
     gdb.flush()
     os._exit(1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// What was taken off a list that RCU's readers walk is freed when they are done: kfree_rcu(), or a grace period before kfree().
+/// An entry taken off a list that RCU readers walk is freed only after they are done: kfree_rcu(), or a grace period before
+/// kfree().
 virtual report
 
 @found@
@@ -28,4 +29,4 @@ position p;
 @script:python depends on report@
 p << found.p;
 @@
-coccilib.report.print_report(p[0], "freed while readers of the list may still stand on it")
+coccilib.report.print_report(p[0], "freed while readers of the list may still use it")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/// perf_aux_output_end() tells user space of trace by a plain store of aux_head (kernel/events/ring_buffer.c), which user space reads
-/// with an acquire: the trace has to be there first. Only a transaction without trace does without the barrier.
+/// perf_aux_output_end() publishes trace by a plain store to aux_head (kernel/events/ring_buffer.c), which user space reads with an
+/// acquire: the trace has to be in memory before. Only a transaction without trace needs no barrier.
 virtual report
 
 @none@
@@ -25,4 +25,4 @@ position p != {none.p, ordered.p};
 @script:python depends on report@
 p << found.p;
 @@
-coccilib.report.print_report(p[0], "trace is told of without smp_wmb() in front")
+coccilib.report.print_report(p[0], "trace is published without smp_wmb() in front")
