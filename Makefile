@@ -154,7 +154,7 @@ vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; ARCH=a
 		$(if $(SHARE),--share "$(SHARE)") $(if $(LOGS),--logs "$(LOGS)") "$$VM_RUN"
 
 need-kernel:
-	@echo "auxpmu: make vm: KERNEL= which? Say KERNEL=6.12; after make lab, selftests/vm/lab kernels lists them" >&2; exit 1
+	@echo "auxpmu: make $(firstword $(MAKECMDGOALS)): KERNEL= which? Say KERNEL=6.12; after make lab, selftests/vm/lab kernels lists them" >&2; exit 1
 
 lab: ## make the lab, the cached Debian tree with all tools and kernels
 	@$(VM)/lab make check
