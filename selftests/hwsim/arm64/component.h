@@ -11,6 +11,7 @@
 #define HWSIM_ARM64_COMPONENT_H
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -55,8 +56,10 @@ public:
 	template <class Tell>
 	void take_changes(Tell &&tell)
 	{
-		for (const std::uint32_t offset : changed)
+		for (const std::uint32_t offset : changed) {
 			tell(offset, image[offset / 4]);
+			is_changed.reset(offset / 4);
+		}
 		changed.clear();
 	}
 
@@ -73,6 +76,9 @@ protected:
 		if (image[offset / 4] == value)
 			return;
 		image[offset / 4] = value;
+		if (is_changed.test(offset / 4))
+			return;
+		is_changed.set(offset / 4);
 		changed.push_back(offset);
 	}
 	bool shows(std::uint32_t offset, std::uint32_t mask) const { return read(offset) & mask; }
@@ -81,7 +87,8 @@ private:
 	bool manage(std::uint32_t offset, std::uint32_t value);
 
 	std::array<std::uint32_t, page / 4> image{};
-	std::vector<std::uint32_t> changed;
+	std::vector<std::uint32_t> changed; /* each offset once */
+	std::bitset<page / 4> is_changed;
 };
 
 } // namespace hwsim::arm64

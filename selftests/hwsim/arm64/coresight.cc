@@ -7,8 +7,8 @@ namespace hwsim::arm64
 using Kind = Topology::Kind;
 
 /* CATUs are made first, because the constructor of an ETR takes its CATU. */
-Coresight::Coresight(const Topology &with, GuestMemory &memory)
-	: topology(with), components(with.nodes.size()), by_page(with.pages())
+Coresight::Coresight(const Topology &with, GuestMemory &memory, Interrupt to)
+	: topology(with), interrupt(std::move(to)), components(with.nodes.size()), by_page(with.pages())
 {
 	for (const bool catus : {true, false})
 		for (const Topology::Node &node : topology.nodes)
@@ -49,6 +49,9 @@ void Coresight::make(const Topology::Node &node, GuestMemory &memory)
 		break;
 	}
 	by_page[*node.page] = made.get();
+	if (node.interrupt && interrupt)
+		as<Tmc>(index).connect_full(
+			[this, number = *node.interrupt](bool asserted) { interrupt(number, asserted); });
 }
 
 AtbReceiver &Coresight::input(const Topology::Output &output) const

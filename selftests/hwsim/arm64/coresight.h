@@ -8,6 +8,7 @@
 #ifndef HWSIM_ARM64_CORESIGHT_H
 #define HWSIM_ARM64_CORESIGHT_H
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -25,7 +26,10 @@ namespace hwsim::arm64
 class Coresight
 {
 public:
-	Coresight(const Topology &topology, GuestMemory &memory);
+	/* To be told of each change of the interrupts of shared components, while the lock is held. */
+	using Interrupt = std::function<void(unsigned number, bool asserted)>;
+
+	Coresight(const Topology &topology, GuestMemory &memory, Interrupt to = {});
 
 	std::mutex lock;
 
@@ -56,6 +60,7 @@ private:
 		return static_cast<Kind &>(*components[node]);
 	}
 
+	const Interrupt interrupt;
 	std::vector<std::unique_ptr<Component>> components; /* by node; null for a trace unit or a trace buffer */
 	std::vector<Component *> by_page;
 };

@@ -32,8 +32,8 @@ namespace bits
 {
 constexpr std::uint64_t en = 1;                 /* TRCPRGCTLR */
 constexpr std::uint64_t idle = 1, pmstable = 2; /* TRCSTATR */
-constexpr std::uint64_t bb = 1 << 3, cci = 1 << 4, cid = 1 << 6, vmid = 1 << 7, ts = 1 << 11,
-			rs = 1 << 12;      /* TRCCONFIGR */
+constexpr std::uint64_t bb = 1 << 3, cci = 1 << 4, cid = 1 << 6, vmid = 1 << 7, ts = 1 << 11, rs = 1 << 12,
+			vmidopt = 1 << 15; /* TRCCONFIGR; VMIDOPT: the VM identifier is CONTEXTIDR_EL2 */
 constexpr std::uint64_t ssstatus = 1 << 9; /* TRCVICTLR */
 constexpr unsigned exlevel_ns =
 	20; /* TRCVICTLR: bit number for EL0; a set bit excludes an exception level from trace */
@@ -60,12 +60,24 @@ struct Features {
 	std::uint32_t idr8 = 0;              /* no speculation */
 	std::uint32_t devarch = 0x4770'5a13; /* ETE 1.0 */
 	std::uint32_t devtype = 0x13;
+	bool el2 = false; /* the processor has EL2 */
 	std::uint32_t authstatus =
 		0x0c; /* non-invasive debug is enabled in Non-secure state, the only one implemented */
 
 	bool is_ete() const { return (devarch & 0xffff) == 0x5a13; }
 	/* Does the trace unit have an OS lock of its own (TRCOSLAR)? If not, it follows the processor's. */
 	bool has_os_lock() const { return !is_ete(); }
+	/* The same trace unit, in a processor that has EL2: TRCIDR3.EXLEVEL_NS, TRCIDR2.VMIDOPT. */
+	constexpr Features with_el2() const
+	{
+		Features with = *this;
+		with.el2 = true;
+		with.idr3 |= 0x0040'0000;
+		with.idr2 |= 0x2000'0000;
+		return with;
+	}
+	/* The exception level of the kernel. In a processor with EL2 it is that of a host (HCR_EL2.E2H and TGE), and EL1 is guests'. */
+	unsigned kernel_level() const { return el2 ? 2 : 1; }
 	/* Does TRFCR_EL1 control which levels may be traced? FEAT_TRF comes with an ETE; the processor of the modelled ETMv4 lacks it. */
 	bool has_trace_filter() const { return is_ete(); }
 	unsigned address_pairs() const { return idr4 & 15; }
@@ -115,6 +127,7 @@ private:
 	};
 	const Row *row_of(std::uint32_t offset) const;
 
+	const std::uint64_t levels; /* those of Non-secure state, one bit each */
 	std::array<Row, 40> rows;
 	std::array<std::uint64_t, 0x400> values{};
 	std::uint64_t claimed = 0;

@@ -22,7 +22,8 @@ namespace sysreg
 {
 
 constexpr std::uint16_t oslar_el1 = system_register(2, 0, 1, 0, 4), id_aa64dfr0_el1 = system_register(3, 0, 0, 5, 0),
-			trfcr_el1 = system_register(3, 0, 1, 2, 1);
+			trfcr_el1 = system_register(3, 0, 1, 2, 1), trfcr_el2 = system_register(3, 4, 1, 2, 1),
+			trfcr_el12 = system_register(3, 5, 1, 2, 1);
 /* The trace buffer registers are contiguous: from the first to the last one. */
 constexpr std::uint16_t trblimitr_el1 = system_register(3, 0, 9, 11, 0), trbidr_el1 = system_register(3, 0, 9, 11, 7);
 
@@ -60,8 +61,8 @@ constexpr SystemAccess system_access(std::uint32_t word)
 		return {};
 	const bool read = word >> 21 & 1;
 	const auto reg = static_cast<std::uint16_t>(word >> 5 & 0x7fff);
-	const bool known = trace_register_offset(reg) || reg == sysreg::trfcr_el1 ||
-			   (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1) ||
+	const bool known = trace_register_offset(reg) || reg == sysreg::trfcr_el1 || reg == sysreg::trfcr_el2 ||
+			   reg == sysreg::trfcr_el12 || (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1) ||
 			   (read ? reg == sysreg::id_aa64dfr0_el1 : reg == sysreg::oslar_el1);
 	if (!known)
 		return {};

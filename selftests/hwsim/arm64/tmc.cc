@@ -8,19 +8,19 @@ namespace hwsim::arm64
 namespace
 {
 
-constexpr std::uint64_t word = 4, page_size = 4096;
+constexpr std::uint64_t word = 4;
 /* Frames are written once this many bytes have accumulated: a burst on the bus. */
 constexpr std::size_t burst = 512;
 /* The bytes that an ETF in hardware FIFO mode holds back. */
 constexpr std::size_t held_back = 1024;
-/* 4 GiB, more memory than any guest has. */
-constexpr std::uint64_t most_pages = std::uint64_t{1} << 20;
 /* The value of RRD when there is no more data. */
 constexpr std::uint32_t no_more = 0xffff'ffff;
-/* Types of the 32-bit entries of an ETR's scatter-gather table. */
-constexpr unsigned last_entry = 1, link_entry = 3;
+/* What RWP and RRP say after a memory error. */
+constexpr std::uint64_t unknown = 0xff'ffff'fff0;
+/* RURP: the most that software may have read at once. */
+constexpr std::uint32_t most_read = 0x10'0000;
 
-constexpr std::uint32_t flush_control_bits = 0x7773, axi_bits = 0x000f'0fbf;
+constexpr std::uint32_t flush_control_bits = 0x3773, axi_bits = 0x000f'0fbf, watermark_bits = 0x3fff'ffff;
 
 Component::Identity identity(const tmc::Config &config)
 {
@@ -42,20 +42,20 @@ Component::Identity identity(const tmc::Config &config)
 using namespace tmc;
 
 Tmc::Tmc(const Config &with, GuestMemory &memory, Catu *in_front)
-	: Component(identity(with)), config(with), guest(memory), catu(in_front), ram(in_memory() ? 0 : with.ram)
+	: Component(identity(with)), config(with), buffer(in_memory() ? 0 : with.ram, memory, in_front)
 {
 	if (!in_memory())
 		show(reg::rsz, with.ram / word);
-	show(reg::sts, ready | empty);
+	show(reg::sts, ready | formatter_empty);
 	show(reg::ffsr, stopped);
-	show(reg::rrd, no_more);
+	show_word();
 }
 
 void Tmc::set_faults(const Faults &now)
 {
 	never_ready = now.never_ready;
 	never_flushed = now.flush_never_ends;
-	if (!captures())
+	if (state == State::disabled || state == State::stopped)
 		show_ready();
 	if (now.memory_error == error_every)
 		return;
@@ -81,16 +81,20 @@ bool Tmc::put(std::uint32_t at, std::uint32_t value)
 			return true;
 		show(at, value & capture);
 		enabled ? disable() : start();
+		show_word();
 		return true;
 	case reg::ffcr:
 		put_flush_control(value);
+		show_word();
 		return true;
 	case reg::rrp:
-		/* An ETB or ETF also accepts this while it is stopped, so that software can read from another place. */
-		if (in_memory() ? !enabled && config.save_restore : !captures()) {
-			show(at, in_memory() ? value : value % config.ram & ~0xfu);
-			show_word();
-		}
+		put_read_pointer(value);
+		return true;
+	case reg::rurp:
+		if (!in_memory() || !config.save_restore)
+			return false;
+		if (enabled && mode == Mode::software_fifo_2 && value <= most_read)
+			read_on(std::min<std::uint64_t>(value, level));
 		return true;
 	case reg::sts:
 	case reg::rwp:
@@ -122,8 +126,10 @@ bool Tmc::put(std::uint32_t at, std::uint32_t value)
 	case reg::mode:
 		value &= 3;
 		break;
-	case reg::trg:
 	case reg::bufwm:
+		value &= watermark_bits;
+		break;
+	case reg::trg:
 		break;
 	case reg::pscr:
 		value &= 0x1f;
@@ -136,15 +142,42 @@ bool Tmc::put(std::uint32_t at, std::uint32_t value)
 	return true;
 }
 
-/* "FFCR, Formatter and Flush Control": a manual flush completes at once, clears FlushMan, and may stop the formatter. */
+/*
+ * 2.4.3, "Restrictions while in stopped state": an ETB of before the TMC took this while it was stopped, for a TMC it is unpredictable. The
+ * in-tree driver relies on it (tmc_update_etf_buffer()), to leave out what is too much for the reader.
+ */
+void Tmc::put_read_pointer(std::uint32_t value)
+{
+	if (in_memory()) {
+		if (state == State::disabled && config.save_restore)
+			show(reg::rrp, value);
+		return;
+	}
+	if (state != State::disabled && state != State::stopped)
+		return;
+	const std::uint32_t at = value % config.ram & ~0xfu;
+	show(reg::rrp, at);
+	if (state == State::stopped) {
+		const std::uint64_t ahead = (offset + config.ram - at) % config.ram;
+		level = ahead || !shows(reg::sts, full) ? ahead : config.ram;
+		show_level();
+	}
+	show_word();
+}
+
+/*
+ * "FFCR, Formatter and Flush Control": a manual flush completes at once and clears FlushMan. It stops the formatter if StopOnFl was set
+ * before: that takes a write of its own.
+ */
 void Tmc::put_flush_control(std::uint32_t value)
 {
+	const bool stops = shows(reg::ffcr, stop_on_flush);
 	show(reg::ffcr, value & flush_control_bits);
 	if (!(value & tmc::flush))
 		return;
 	if (captures()) {
 		flush();
-		if (value & stop_on_flush)
+		if (stops)
 			stop();
 		else
 			show_pointers();
@@ -155,6 +188,15 @@ void Tmc::put_flush_control(std::uint32_t value)
 
 // --- start and stop -------------------------------------------------------------------------
 
+/* 100806, "MODE": a reserved value is taken for software FIFO mode 1. */
+Mode Tmc::mode_of_operation() const
+{
+	const auto wanted = static_cast<Mode>(read(reg::mode));
+	const bool known = wanted == Mode::circular || (wanted == Mode::hardware_fifo && config.kind == Kind::etf) ||
+			   (wanted == Mode::software_fifo_2 && in_memory() && config.save_restore);
+	return known ? wanted : Mode::software_fifo;
+}
+
 void Tmc::start()
 {
 	counts.starts++;
@@ -162,17 +204,21 @@ void Tmc::start()
 	waiting.clear();
 	waiting_bytes = 0;
 	trigger_left = 0;
-	show(reg::ffsr, 0);
-	show(reg::sts, (config.save_restore ? read(reg::sts) & full : 0) | empty);
-	size = in_memory() ? read(reg::rsz) * word : config.ram;
-	offset = 0;
-	if (in_memory()) {
-		find_pages();
-		if (config.save_restore)
-			offset = pair(reg::rwp, reg::rwphi) - pair(reg::dbalo, reg::dbahi);
-		if (offset >= size)
+	offset = level = 0;
+	mode = mode_of_operation();
+	state = State::running;
+	if (in_memory())
+		buffer.find(pair(reg::dbalo, reg::dbahi), read(reg::rsz) * word, is_scattered());
+	if (in_memory() && config.save_restore && mode == Mode::circular) {
+		offset = pair(reg::rwp, reg::rwphi) - pair(reg::dbalo, reg::dbahi);
+		if (offset >= buffer.size())
 			offset = 0;
+		level = shows(reg::sts, full) ? buffer.size() : 0;
 	}
+	show(reg::ffsr, 0);
+	show(reg::sts, level ? full : 0);
+	show(reg::lbuflevel, 0);
+	show_level();
 }
 
 /* Disabling takes effect at once: what has not been written by then is lost. */
@@ -182,28 +228,45 @@ void Tmc::disable()
 	formatter.reset();
 	waiting.clear();
 	waiting_bytes = 0;
+	if (state != State::stopped)
+		show_pointers();
+	state = State::disabled;
+	level = 0;
 	show(reg::ffsr, stopped);
 	show_ready();
+	show_level();
 }
 
 /* Capture has ended: sets STS.TMCReady, unless the fault prevents it. */
 void Tmc::show_ready()
 {
-	show(reg::sts, never_ready ? read(reg::sts) & ~ready : read(reg::sts) | ready);
+	show(reg::sts, (never_ready ? read(reg::sts) & ~ready : read(reg::sts) | ready) | formatter_empty);
 }
 
+/* "Stopped" is entered when all has left the formatter; a software FIFO may have to be read first, to make room for it. */
 void Tmc::stop()
 {
+	if ((is_software_fifo() && !formatter.frames().empty()) || !waiting.empty())
+		state = State::stopping;
+	else
+		become_stopped();
+}
+
+void Tmc::become_stopped()
+{
+	state = State::stopped;
 	show(reg::ffsr, stopped);
+	show(reg::trg, 0);
 	show_ready();
 	show_pointers();
+	show_level();
 }
 
 void Tmc::flush()
 {
 	counts.flushes++;
 	drain();
-	if (is_fifo())
+	if (is_link())
 		return;
 	formatter.flush();
 	write_frames();
@@ -213,7 +276,7 @@ void Tmc::drain()
 {
 	if (above)
 		above->drain();
-	if (is_fifo())
+	if (is_link())
 		let_through();
 }
 
@@ -225,15 +288,18 @@ std::size_t Tmc::receive(std::uint8_t id, std::span<const std::uint8_t> bytes)
 		counts.discarded += bytes.size();
 		return bytes.size();
 	}
-	if (is_fifo()) {
-		const std::size_t taken = std::min(bytes.size(), ram.size() - waiting_bytes);
+	if (is_link()) {
+		const std::size_t taken = std::min<std::size_t>(bytes.size(), config.ram - waiting_bytes);
 		if (taken)
 			waiting.push_back({id, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken)}});
 		waiting_bytes += taken;
+		show_level();
 		if (waiting_bytes > held_back)
 			let_through();
 		return taken;
 	}
+	if (is_software_fifo())
+		return fill(id, bytes);
 	formatter.put(id, bytes);
 	if (formatter.frames().size() >= burst)
 		write_frames();
@@ -250,72 +316,103 @@ void Tmc::let_through()
 		counts.bytes += taken;
 		first.bytes.erase(first.bytes.begin(), first.bytes.begin() + static_cast<std::ptrdiff_t>(taken));
 		if (!first.bytes.empty())
-			return;
+			break;
 		waiting.erase(waiting.begin());
 	}
+	if (state == State::stopping && waiting.empty())
+		become_stopped();
+	show_level();
+}
+
+/* Takes what there is room for in a software FIFO. Beside that, a frame may be in the formatter that is not complete. */
+std::size_t Tmc::fill(std::uint8_t id, std::span<const std::uint8_t> bytes)
+{
+	std::size_t taken = 0;
+	while (taken < bytes.size() && level + formatter.frames().size() < buffer.size())
+		formatter.put(id, bytes.subspan(taken++, 1));
+	if (taken < bytes.size() || formatter.frames().size() >= burst)
+		write_frames();
+	return taken;
 }
 
 /*
  * Interpretation of the TRM: a trigger that arrives on the ATB acts like the trigger input. It is inserted into the trace (FFCR.EnTI), and
- * the trigger event follows after as many words as TRG says.
+ * in a circular buffer the trigger event follows when TRG words and one more have been written.
  */
 void Tmc::trigger(std::uint8_t id)
 {
 	if (!captures())
 		return;
-	if (is_fifo()) {
+	if (is_link()) {
 		let_through();
 		if (next)
 			next->trigger(id);
 		return;
 	}
 	formatter.trigger();
-	if (!trigger_left && !shows(reg::sts, triggered))
-		trigger_left = std::max<std::uint64_t>(read(reg::trg), 1);
+	if (mode == Mode::circular && !trigger_left && !shows(reg::sts, triggered))
+		trigger_left = std::uint64_t{read(reg::trg)} + 1;
 }
 
-/* At the end of the buffer, writing continues at its beginning and overwrites the oldest trace. */
+/* Counts the words written towards the trigger event; true if it happens. */
+bool Tmc::count_trigger(std::uint64_t written)
+{
+	if (!trigger_left)
+		return false;
+	trigger_left -= std::min<std::uint64_t>(trigger_left, written / word);
+	show(reg::trg, static_cast<std::uint32_t>(trigger_left ? trigger_left - 1 : 0));
+	if (trigger_left)
+		return false;
+	show(reg::sts, read(reg::sts) | triggered);
+	if (shows(reg::ffcr, stop_on_trigger))
+		become_stopped();
+	return true;
+}
+
+/*
+ * At the end of the buffer, writing continues at its beginning. There a circular buffer overwrites the oldest trace; frames for which a
+ * software FIFO has no room stay in the formatter.
+ */
 void Tmc::write_frames()
 {
-	auto frames = formatter.frames();
-	const std::size_t all = frames.size();
-	while (!frames.empty() && captures()) {
+	const auto frames = formatter.frames();
+	std::size_t done = 0;
+	bool trigger_event = false;
+	while (done < frames.size() && (captures() || state == State::stopping)) {
+		const std::uint64_t space = buffer.size() - (is_software_fifo() ? level : 0);
+		if (!space && level)
+			break;
 		const std::uint64_t sound = next_error > counts.bytes ? next_error - counts.bytes : 0;
-		const std::size_t room = static_cast<std::size_t>(
-			std::min({std::uint64_t{frames.size()}, size - offset, page_size - offset % page_size, sound}));
-		if (!room || !store(offset, frames.first(room))) {
+		const auto part = frames.subspan(done,
+			static_cast<std::size_t>(std::min({std::uint64_t{frames.size() - done}, buffer.size() - offset,
+				space, TmcBuffer::page_size - offset % TmcBuffer::page_size, sound})));
+		if (part.empty() || !buffer.store(offset, part)) {
 			memory_fails();
 			break;
 		}
-		counts.bytes += room;
-		offset += room;
-		show(reg::sts, read(reg::sts) & ~empty);
-		if (offset == size) {
+		done += part.size();
+		counts.bytes += part.size();
+		offset += part.size();
+		level = std::min(level + part.size(), buffer.size());
+		if (offset == buffer.size()) {
 			offset = 0;
 			counts.wraps++;
-			show(reg::sts, read(reg::sts) | full);
+			if (mode == Mode::circular)
+				show(reg::sts, read(reg::sts) | full);
 		}
-		frames = frames.subspan(room);
-		if (trigger_left) {
-			trigger_left -= std::min<std::uint64_t>(trigger_left, room / word);
-			if (!trigger_left)
-				show(reg::sts, read(reg::sts) | triggered);
-			if (!trigger_left && shows(reg::ffcr, stop_on_trigger))
-				stop();
-		}
+		trigger_event |= count_trigger(part.size());
 	}
-	counts.discarded += frames.size();
-	formatter.taken(all);
-}
-
-bool Tmc::store(std::uint64_t at, std::span<const std::uint8_t> bytes)
-{
-	if (!in_memory()) {
-		std::ranges::copy(bytes, ram.begin() + static_cast<std::ptrdiff_t>(at));
-		return true;
+	const std::size_t lost = is_software_fifo() && state != State::stopped ? 0 : frames.size() - done;
+	counts.discarded += lost;
+	formatter.taken(done + lost);
+	if (is_software_fifo())
+		show_pointers();
+	show_level();
+	if (trigger_event && captures() && shows(reg::ffcr, flush_on_trigger)) {
+		flush();
+		if (shows(reg::ffcr, stop_on_flush))
+			stop();
 	}
-	const std::uint64_t n = at / page_size;
-	return n < physical.size() && physical[n] && guest.write(*physical[n] + at % page_size, bytes);
 }
 
 /* Sets STS.MemErr and stops capturing. */
@@ -325,95 +422,110 @@ void Tmc::memory_fails()
 	if (next_error != UINT64_MAX)
 		next_error = (counts.bytes + error_every) & ~std::uint64_t{15};
 	show(reg::sts, read(reg::sts) | memory_error);
-	stop();
-}
-
-// --- where an ETR writes --------------------------------------------------------------------
-
-/* Reads the tables once, at the start: later changes of the tables have no effect until the next start. */
-void Tmc::find_pages()
-{
-	pages.clear();
-	physical.clear();
-	if (shows(reg::axictl, scatter_gather)) {
-		find_scattered_pages();
-	} else {
-		const std::uint64_t base = pair(reg::dbalo, reg::dbahi);
-		const std::uint64_t count = std::min((size + page_size - 1) / page_size, most_pages);
-		for (std::uint64_t n = 0; n < count; n++)
-			pages.push_back(base + n * page_size);
-	}
-	for (const std::uint64_t page : pages)
-		physical.push_back(catu ? catu->translate(page) : page);
-}
-
-/* DDI0461, "Scatter-gather": 4-byte entries, with the page number from bit 4 on; the last entry of a table links to the next table. */
-void Tmc::find_scattered_pages()
-{
-	std::uint64_t at = pair(reg::dbalo, reg::dbahi);
-	for (std::uint64_t reads = 0; reads < most_pages; reads++) {
-		std::uint32_t entry = 0;
-		if (!guest.load(at, entry) || !(entry & 3))
-			break;
-		const std::uint64_t page = std::uint64_t{entry >> 4} * page_size;
-		if ((entry & 3) == link_entry) {
-			at = page;
-			continue;
-		}
-		pages.push_back(page);
-		if ((entry & 3) == last_entry)
-			break;
-		at += sizeof entry;
-	}
-	size = std::min(size, pages.size() * page_size);
-}
-
-std::optional<std::uint64_t> Tmc::bus_address(std::uint64_t at) const
-{
-	const std::uint64_t n = at / page_size;
-	return n < pages.size() ? std::optional(pages[n] + at % page_size) : std::nullopt;
+	become_stopped();
 }
 
 // --- what is read ---------------------------------------------------------------------------
 
-/* Once the buffer is full, the oldest byte follows the newest one. */
+/* "STS", MemErr: after an error the pointers are unknown. */
 void Tmc::show_pointers()
 {
-	const std::uint64_t oldest = shows(reg::sts, full) ? offset : 0;
-	if (in_memory()) {
-		show_pair(reg::rwp, reg::rwphi, bus_address(offset).value_or(pair(reg::dbalo, reg::dbahi)));
-		show_pair(reg::rrp, reg::rrphi, bus_address(oldest).value_or(pair(reg::dbalo, reg::dbahi)));
+	if (shows(reg::sts, memory_error)) {
+		show_pair(reg::rwp, reg::rwphi, unknown);
+		show_pair(reg::rrp, reg::rrphi, unknown);
 		return;
 	}
-	show(reg::rwp, static_cast<std::uint32_t>(offset));
-	show(reg::rrp, static_cast<std::uint32_t>(oldest));
-	show_word();
-}
-
-/* RRD: the word at the read pointer; each read advances that pointer. */
-void Tmc::show_word()
-{
-	if (in_memory())
+	if (!in_memory()) {
+		show(reg::rwp, static_cast<std::uint32_t>(offset));
+		show(reg::rrp, static_cast<std::uint32_t>(next_word()));
 		return;
-	std::uint32_t value = no_more;
-	if (has_word())
-		std::copy_n(ram.begin() + read(reg::rrp), word, reinterpret_cast<std::uint8_t *>(&value));
-	show(reg::rrd, value);
+	}
+	const std::uint64_t beginning = pair(reg::dbalo, reg::dbahi);
+	show_pair(reg::rwp, reg::rwphi, buffer.address(offset).value_or(beginning));
+	show_pair(reg::rrp, reg::rrphi, buffer.address(next_word()).value_or(beginning));
 }
 
+/*
+ * "STS": in a circular buffer Full says that it has wrapped, and stays until the next start; in a FIFO it says that BUFWM words or less are
+ * free. Empty and the fill levels are of an enabled TMC.
+ */
+void Tmc::show_level()
+{
+	const bool enabled = state != State::disabled;
+	const std::uint64_t bytes = is_link() ? waiting_bytes : level;
+	std::uint32_t status = read(reg::sts) & ~empty;
+	if (enabled && !bytes)
+		status |= empty;
+	if (enabled && mode != Mode::circular) {
+		const std::uint64_t watermark = is_scattered() ? 0 : read(reg::bufwm) * word;
+		status = buffer.size() - bytes <= watermark ? status | full : status & ~full;
+	}
+	show(reg::sts, status);
+	const auto words = static_cast<std::uint32_t>(enabled && !is_scattered() ? bytes / word : 0);
+	show(reg::cbuflevel, words);
+	if (enabled)
+		show(reg::lbuflevel, std::max(read(reg::lbuflevel), words));
+	const bool asserted = enabled && (status & full);
+	if (asserted != full_asserted && full_output)
+		full_output(asserted);
+	full_asserted = asserted;
+}
+
+/* The offset of the oldest word, which is read next. While the TMC is disabled, software keeps the pointer to it. */
+std::uint64_t Tmc::next_word() const
+{
+	if (state == State::disabled)
+		return read(reg::rrp);
+	return buffer.size() ? (offset + buffer.size() - level) % buffer.size() : 0;
+}
+
+/* "RRD": the contents of the RAM while disabled; the trace of a circular buffer once stopped, that of a software FIFO at any time. */
 bool Tmc::has_word() const
 {
-	return !in_memory() && !captures() && (read(reg::rrp) != read(reg::rwp) || shows(reg::sts, full));
+	if (shows(reg::sts, memory_error))
+		return false;
+	if (state == State::disabled)
+		return !in_memory();
+	return level >= word && (mode == Mode::software_fifo || (mode == Mode::circular && state == State::stopped));
+}
+
+/* Called only where software accesses the TMC: what it reads from RRD must not change behind its back. */
+void Tmc::show_word()
+{
+	const auto value = has_word() ? buffer.load(next_word()) : std::nullopt;
+	if (has_word() && !value)
+		memory_fails();
+	word_shown = value.has_value();
+	show(reg::rrd, value.value_or(no_more));
+}
+
+/* Software has read this many bytes: there is room for more. */
+void Tmc::read_on(std::uint64_t bytes)
+{
+	if (state == State::disabled) {
+		show(reg::rrp, static_cast<std::uint32_t>((read(reg::rrp) + bytes) % config.ram));
+		return;
+	}
+	level -= bytes;
+	write_frames();
+	if (state == State::stopping && formatter.frames().empty())
+		become_stopped();
+	if (above && captures() && is_software_fifo())
+		above->drain();
+	show_pointers();
+	show_level();
 }
 
 void Tmc::was_read(std::uint32_t at)
 {
-	if (at != reg::rrd || !has_word())
+	if (shows(management::lsr, management::locked))
 		return;
-	show(reg::rrp, static_cast<std::uint32_t>((read(reg::rrp) + word) % config.ram));
-	/* All trace has been read: the RAM is empty, and not full any more. */
-	if (read(reg::rrp) == read(reg::rwp))
-		show(reg::sts, (read(reg::sts) & ~full) | empty);
+	if (at == reg::lbuflevel && state != State::disabled)
+		show(at, read(reg::cbuflevel));
+	if (at != reg::rrd)
+		return;
+	if (word_shown)
+		read_on(word);
 	show_word();
 }
 

@@ -33,6 +33,11 @@ bool is_of_cpu(Kind kind)
 	return kind == Kind::ete || kind == Kind::trbe || kind == Kind::etm;
 }
 
+bool is_tmc(Kind kind)
+{
+	return kind == Kind::etr || kind == Kind::etf || kind == Kind::etb;
+}
+
 bool is_in_memory(const Node &node)
 {
 	return is_of_cpu(node.kind) ? node.kind == Kind::etm && node.memory : true;
@@ -111,7 +116,7 @@ private:
 	}
 	void take(const std::vector<std::string> &words)
 	{
-		if (std::ranges::find(words, "each") == words.end()) {
+		if (std::ranges::find(words, "each") == words.end() || words[0] == "processors") {
 			add(words);
 			return;
 		}
@@ -127,6 +132,12 @@ private:
 	}
 	void add(const std::vector<std::string> &words)
 	{
+		if (words[0] == "processors") {
+			if (words.size() != 2 || words[1] != "el2")
+				refuse("of processors it says \"processors el2\"");
+			made.el2 = true;
+			return;
+		}
 		const auto kind = kind_of(words[0]);
 		if (!kind)
 			refuse("no component " + words[0]);
@@ -134,7 +145,7 @@ private:
 			refuse(words[0] + " takes a name");
 		if (!by_name.emplace(words[1], made.nodes.size()).second)
 			refuse("there are two components " + words[1]);
-		Node node{words[1], *kind, {}, false, false, false, {}, {}};
+		Node node{words[1], *kind, {}, false, false, false, {}, {}, {}};
 		for (std::size_t i = 2; i < words.size(); i++)
 			describe(node, words[i]);
 		if (is_of_cpu(node.kind) != node.cpu.has_value())
@@ -156,6 +167,8 @@ private:
 			node.scatter_gather = true;
 		} else if (word == "save-restore" && (node.kind == Kind::etr || node.kind == Kind::etf)) {
 			node.save_restore = true;
+		} else if (word == "interrupt" && is_tmc(node.kind)) {
+			node.interrupt = interrupts++;
 		} else {
 			refuse(node.name + " is not " + word);
 		}
@@ -195,7 +208,7 @@ private:
 	}
 
 	const unsigned cpus;
-	unsigned number = 0;
+	unsigned number = 0, interrupts = 0;
 	Topology made;
 	std::map<std::string, std::size_t> by_name;
 	std::vector<Wish> wishes;

@@ -13,7 +13,9 @@
  *   replicator NAME
  *   etf NAME, etb NAME          a TMC with a RAM
  *   etr NAME [scatter-gather] [save-restore]
+ *                               "interrupt", for any TMC: its FULL output is an interrupt
  *   catu NAME                   in front of an ETR
+ *   processors el2              the processors have EL2, where the kernel runs as a host
  *
  * "out=NAME[:PORT]" names the component that receives its trace; without a port, the first free input is used. A line with "each" stands
  * for one line per processor, in which "@" is replaced by the processor's number; "cpu=" is added where the kind requires it.
@@ -44,6 +46,8 @@ struct Topology {
 		bool memory = false, scatter_gather = false, save_restore = false;
 		std::vector<Output> outputs;
 		std::optional<unsigned> page; /* page number of its memory-mapped registers */
+		std::optional<unsigned>
+			interrupt; /* number of its interrupt, counted from 0 in the order of the lines */
 	};
 
 	/* Throws std::runtime_error with a message if the text is invalid. */
@@ -54,6 +58,7 @@ struct Topology {
 	unsigned pages() const;
 
 	std::vector<Node> nodes;
+	bool el2 = false; /* the processors have EL2 */
 };
 
 } // namespace hwsim::arm64

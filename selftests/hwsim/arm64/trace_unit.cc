@@ -65,8 +65,8 @@ std::string TraceUnit::description() const
 
 void TraceUnit::set_filter_control(std::uint64_t value)
 {
-	/* TRFCR_EL1: TS, E1TRE, E0TRE */
-	trfcr = value & 0x63;
+	/* TRFCR_EL1: TS, E1TRE, E0TRE; TRFCR_EL2: TS, CX, E2TRE, E0HTRE */
+	trfcr = value & (registers.features.el2 ? 0x6b : 0x63);
 	review();
 }
 
@@ -126,10 +126,10 @@ void TraceUnit::stop()
 		(registers[reg::victlr] & ~bits::ssstatus) | (started ? bits::ssstatus : std::uint64_t{0}));
 }
 
-/* Arm ARM, D5.2, "Prohibited regions" */
+/* Arm ARM, D5.2, "Prohibited regions"; the bit of the kernel's level is the same in TRFCR_EL1 and TRFCR_EL2. */
 bool TraceUnit::may_trace(unsigned level) const
 {
-	return !registers.features.has_trace_filter() || (trfcr >> level & 1);
+	return !registers.features.has_trace_filter() || (trfcr >> (level ? 1 : 0) & 1);
 }
 
 /* Recomputes which exception levels may be traced: prohibited regions, the exception levels of ViewInst, the OS lock, and the sink. */
@@ -137,7 +137,7 @@ void TraceUnit::review()
 {
 	allowed = 0;
 	if (registers.enabled() && !registers.os_locked() && sink.enabled())
-		for (const unsigned level : {0u, 1u})
+		for (const unsigned level : {0u, registers.features.kernel_level()})
 			if (may_trace(level) && !(registers[reg::victlr] >> (bits::exlevel_ns + level) & 1))
 				allowed |= static_cast<std::uint8_t>(1 << level);
 	if (stream.enabled() && !watches(level_since))
@@ -154,7 +154,8 @@ bool TraceUnit::comparator_takes(unsigned n, std::uint8_t level)
 		return false;
 	return (!(control & bits::compares_cid) ||
 		       agree(processor.context_id(), registers[reg::cidcvr], registers[reg::cidcctlr0])) &&
-	       (!(control & bits::compares_vmid) || agree(0, registers[reg::vmidcvr], registers[reg::vmidcctlr0]));
+	       (!(control & bits::compares_vmid) ||
+		       agree(vm_id(), registers[reg::vmidcvr], registers[reg::vmidcctlr0]));
 }
 
 /* Does an address range match? Each set bit of "pairs" selects a pair of address comparators; a range includes both of its ends. */
@@ -189,13 +190,23 @@ void TraceUnit::note_start_stop(std::uint64_t pc)
 		started = starts;
 }
 
+/*
+ * Without EL2, and of a host's code, there is only one VMID; with TRCCONFIGR.VMIDOPT CONTEXTIDR_EL2 takes its place, if TRFCR_EL2.CX lets
+ * it be traced.
+ */
+std::uint32_t TraceUnit::vm_id()
+{
+	constexpr std::uint64_t cx = 1 << 3;
+	const bool seen = !registers.features.has_trace_filter() || (trfcr & cx);
+	return registers.is_set(reg::configr, bits::vmidopt) && seen ? processor.virtual_context_id() : 0;
+}
+
 Context TraceUnit::context(std::uint8_t level)
 {
 	Context now;
 	now.level = level;
-	/* Without EL2 there is only one VMID. */
 	if (registers.is_set(reg::configr, bits::vmid))
-		now.vmid = 0;
+		now.vmid = vm_id();
 	if (registers.is_set(reg::configr, bits::cid))
 		now.context_id = processor.context_id();
 	return now;

@@ -36,6 +36,8 @@ class TraceProcessor
 {
 public:
 	virtual std::uint32_t context_id() = 0;
+	/* CONTEXTIDR_EL2; only asked for where the processor has EL2. */
+	virtual std::uint32_t virtual_context_id() { return 0; }
 	/* The type of the exception just taken, whose handler starts at this address. */
 	virtual etm::Exception exception_type(std::uint64_t handler) = 0;
 	/* The sink has taken these bytes. */
@@ -71,7 +73,7 @@ public:
 	{
 		return offset == etm::reg::prgctlr && (value & etm::bits::en);
 	}
-	/* TRFCR_EL1 of the processor controls which exception levels may be traced; without FEAT_TRF all of them may. */
+	/* TRFCR_EL1 of the processor, TRFCR_EL2 of a host's, controls which exception levels may be traced; without FEAT_TRF all of them may. */
 	std::uint64_t filter_control() const { return trfcr; }
 	void set_filter_control(std::uint64_t value);
 	void set_os_lock(bool locked);
@@ -178,6 +180,7 @@ private:
 	bool comparator_takes(unsigned n, std::uint8_t level);
 	bool matches(std::uint64_t pairs, std::uint64_t pc, std::uint8_t level);
 	bool is_viewed(std::uint64_t pc, std::uint8_t level);
+	std::uint32_t vm_id();
 	etm::Context context(std::uint8_t level);
 	void tick(const Place &here);
 	void timestamp();

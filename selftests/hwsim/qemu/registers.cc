@@ -7,7 +7,7 @@
 namespace hwsim::qemu
 {
 
-bool CpuRegisters::find(std::span<const std::string_view> names)
+bool CpuRegisters::find(std::span<const std::string_view> names, std::size_t required)
 {
 	bytes = g_byte_array_new();
 	GArray *list = qemu_plugin_get_registers();
@@ -18,7 +18,7 @@ bool CpuRegisters::find(std::span<const std::string_view> names)
 			handles[static_cast<std::size_t>(at - names.begin())] = descriptors[i].handle;
 	}
 	g_array_free(list, 1);
-	return !std::ranges::count(std::span(handles).first(names.size()), nullptr);
+	return !std::ranges::count(std::span(handles).first(required), nullptr);
 }
 
 /* QEMU appends what it reads. */

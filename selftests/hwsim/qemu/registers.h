@@ -24,8 +24,10 @@ public:
 	void write(std::size_t place, std::uint64_t value);
 
 protected:
-	/* Called in the vCPU's init callback, with at most "most" names. False if QEMU lacks one of these registers. */
-	bool find(std::span<const std::string_view> names);
+	/* Called in the vCPU's init callback, with at most "most" names. False if QEMU lacks one of the first ones, those that are required. */
+	bool find(std::span<const std::string_view> names, std::size_t required);
+	/* Does QEMU have this one? */
+	bool is_there(std::size_t place) const { return handles[place]; }
 
 private:
 	static constexpr std::size_t most = 64;

@@ -168,8 +168,8 @@ protected:
 	void watch(std::uint8_t level)
 	{
 		const bool here = self().watches(level);
-		counter.watch(0, here || self().watches(Processor::kernel_level));
-		counter.watch(1, here || self().watches(Processor::program_level));
+		counter.watch(0, here || self().watches(self().kernel_level));
+		counter.watch(1, here || self().watches(self().program_level));
 		if (!here) {
 			tracker.forget();
 			self().unwatch();

@@ -28,6 +28,9 @@ TEST_CASE("Instructions of ours are those that name a register of ours", "[etm-r
 	CHECK(system_access(0xd518'9b00).reg == sysreg::trblimitr_el1);
 	CHECK(system_access(0xd538'9be1).reg == sysreg::trbidr_el1);
 	CHECK(system_access(0xd518'1222).reg == sysreg::trfcr_el1);
+	/* MSR TRFCR_EL2, X2; MSR TRFCR_EL12, X19 */
+	CHECK(system_access(0xd51c'1222).reg == sysreg::trfcr_el2);
+	CHECK(system_access(0xd51d'1233).reg == sysreg::trfcr_el12);
 	CHECK(system_access(0xd510'1085).reg == sysreg::oslar_el1);
 	CHECK(system_access(0xd538'0500).reg == sysreg::id_aa64dfr0_el1);
 	CHECK(system_access(0xd503'225f).kind == Kind::trace_synchronization);
@@ -352,4 +355,20 @@ TEST_CASE("Two counters make windows of it, one in so many", "[etm-registers]")
 		CHECK(std::abs(static_cast<long>(ends[n] - ends[n - 1]) -
 			       static_cast<long>((window + 1) * (period + 1))) < 10);
 	CHECK(std::abs(static_cast<long>(on) - static_cast<long>(20 * window)) < 20 * 20);
+}
+
+TEST_CASE("With EL2 there is a level more to leave out, and VMIDOPT", "[etm-registers]")
+{
+	for (const bool el2 : {false, true}) {
+		Registers registers{el2 ? etmv4.with_el2() : etmv4};
+		/* TRCIDR3.EXLEVEL_NS, TRCIDR2.VMIDOPT */
+		CHECK((*registers.read(reg::idr0 + 12) >> 20 & 0xf) == (el2 ? 7 : 3));
+		CHECK((*registers.read(reg::idr0 + 8) >> 29 & 3) == (el2 ? 1 : 0));
+		CHECK(registers.write(reg::victlr, 0xff'0000));
+		CHECK(registers.read(reg::victlr) == (el2 ? 0x70'0000u : 0x30'0000u));
+		CHECK(registers.write(reg::acatr, 0xff00));
+		CHECK(registers.read(reg::acatr) == (el2 ? 0x7000u : 0x3000u));
+		CHECK(registers.write(reg::configr, bits::vmidopt));
+		CHECK(registers.read(reg::configr) == (el2 ? bits::vmidopt : 0));
+	}
 }

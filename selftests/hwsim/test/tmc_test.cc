@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "../arm64/tmc.h"
@@ -43,6 +44,14 @@ struct Machine {
 		set(reg::dbalo, static_cast<std::uint32_t>(at));
 		set(reg::dbahi, static_cast<std::uint32_t>(at >> 32));
 		set(reg::ffcr, formats);
+		set(reg::ctl, capture);
+	}
+	/* The same in the mode set, with a RAM or a buffer in memory. */
+	void start_fifo(std::uint64_t at, std::uint64_t size)
+	{
+		set(reg::ffcr, formats);
+		if (size && unit.write(reg::dbalo, static_cast<std::uint32_t>(at)))
+			return start(at, size);
 		set(reg::ctl, capture);
 	}
 	void stop_by_flush()
@@ -164,7 +173,7 @@ TEST_CASE("While it captures only CTL and FFCR are taken, and nothing while it i
 		CHECK(m.unit.read(offset) == before);
 	}
 	CHECK_FALSE(m.unit.write(reg::rrd, 1));
-	CHECK_FALSE(m.unit.write(0x02c, 1)); /* LBUFLEVEL */
+	CHECK_FALSE(m.unit.write(reg::lbuflevel, 1));
 	m.set(management::lar, 0);
 	m.set(reg::ctl, 0);
 	CHECK(m.unit.read(reg::ctl) == capture);
@@ -244,6 +253,7 @@ TEST_CASE("A page that is not there is a memory error, which stops it", "[tmc]")
 	CHECK((m.has(memory_error) && m.has(ready)));
 	CHECK(m.unit.statistics().errors == 1);
 	CHECK(m.unit.statistics().discarded > 0);
+	CHECK((m.rwp() > 256 * page && m.rrp() > 256 * page)); /* unknown */
 }
 
 TEST_CASE("What a RAM has is read word by word, the oldest first", "[tmc]")
@@ -267,6 +277,247 @@ TEST_CASE("What a RAM has is read word by word, the oldest first", "[tmc]")
 			m.set(reg::ctl, 0);
 		}
 	}
+}
+
+TEST_CASE("The RAM of a disabled TMC is read by a pointer that software moves", "[tmc]")
+{
+	Machine m({Kind::etb, false, 4096});
+	m.set(reg::ffcr, formats);
+	m.set(reg::ctl, capture);
+	m.trace(500);
+	m.stop_by_flush();
+	const std::uint32_t end = m.unit.read(reg::rwp);
+	m.set(reg::ctl, 0);
+	CHECK_FALSE((m.has(empty) || m.unit.read(reg::cbuflevel)));
+	m.set(reg::rrp, 0);
+	std::vector<std::uint8_t> frames;
+	while (m.unit.read(reg::rrp) != end) {
+		const std::uint32_t word = m.unit.read(reg::rrd);
+		m.unit.was_read(reg::rrd);
+		for (unsigned n = 0; n < 4; n++)
+			frames.push_back(static_cast<std::uint8_t>(word >> 8 * n));
+	}
+	CHECK(of_source(frames, id) == m.sent[id]);
+}
+
+TEST_CASE("Full stays set in a circular buffer that was read, until the next start", "[tmc]")
+{
+	Machine m({Kind::etf, false, 4096});
+	m.set(reg::ffcr, formats);
+	m.set(reg::ctl, capture);
+	m.trace(6000);
+	m.stop_by_flush();
+	CHECK(m.read_ram().size() == 4096);
+	CHECK((m.has(full) && m.has(empty)));
+	m.set(reg::ctl, 0);
+	m.set(reg::ffcr, formats);
+	m.set(reg::ctl, capture);
+	CHECK_FALSE(m.has(full));
+	CHECK(m.has(empty));
+}
+
+TEST_CASE("Who is behind leaves out the oldest words of a stopped RAM", "[tmc]")
+{
+	Machine m({Kind::etf, false, 4096});
+	m.set(reg::ffcr, formats);
+	m.set(reg::ctl, capture);
+	m.trace(6000);
+	m.stop_by_flush();
+	m.set(reg::rrp, (m.unit.read(reg::rwp) + 4096 - 1024) % 4096);
+	const auto found = of_source(m.read_ram(), id);
+	REQUIRE(found.size() > 800);
+	CHECK(std::ranges::equal(found, std::span(m.sent[id]).last(found.size())));
+}
+
+TEST_CASE("A flush stops the formatter if StopOnFl was set by a write before", "[tmc]")
+{
+	Machine m;
+	m.start(0, page);
+	m.set(reg::ffcr, formats | stop_on_flush | tmc::flush);
+	CHECK_FALSE(m.has(ready));
+	CHECK(m.unit.read(reg::ffcr) == (formats | stop_on_flush));
+	m.set(reg::ffcr, formats | stop_on_flush | tmc::flush);
+	CHECK(m.has(ready));
+	CHECK(m.has(formatter_empty));
+}
+
+namespace
+{
+
+/* Reads a software FIFO until there is nothing, as 2.2.2, "Standard usage models for the TMC", has it. */
+void read_fifo(Machine &m, std::vector<std::uint8_t> &frames)
+{
+	for (unsigned nothing = 0; nothing < 2;) {
+		const std::uint32_t word = m.unit.read(reg::rrd);
+		m.unit.was_read(reg::rrd);
+		nothing = word == 0xffff'ffff ? nothing + 1 : 0;
+		for (unsigned n = 0; n < 4 && !nothing; n++)
+			frames.push_back(static_cast<std::uint8_t>(word >> 8 * n));
+	}
+}
+
+} // namespace
+
+TEST_CASE("A software FIFO is read while it fills, and loses nothing: its sources wait", "[tmc][fifo]")
+{
+	for (const Config config : {Config{Kind::etb, false, 4096}, Config{Kind::etf, false, 4096}, Config{}}) {
+		Machine m(config);
+		std::vector<bool> output;
+		std::vector<std::uint8_t> frames, all;
+		m.unit.connect_full([&output](bool asserted) { output.push_back(asserted); });
+		m.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+		m.set(reg::bufwm, 256);
+		m.start_fifo(8 * page, page);
+		CHECK((m.has(empty) && !m.has(full) && output.empty()));
+		/* Several times its size, by pieces of which it takes what it can. */
+		std::size_t waited = 0;
+		for (unsigned i = 0; i < 10'000; i++)
+			all.push_back(static_cast<std::uint8_t>(i * 7 + i / 256));
+		for (std::span<const std::uint8_t> rest = all; !rest.empty();) {
+			const std::size_t taken =
+				m.unit.receive(id, rest.first(std::min<std::size_t>(rest.size(), 700)));
+			rest = rest.subspan(taken);
+			CHECK(m.has(full) == (m.unit.read(reg::cbuflevel) >= 1024 - 256));
+			if (taken == std::min<std::size_t>(rest.size() + taken, 700))
+				continue;
+			waited++;
+			CHECK(m.unit.read(reg::cbuflevel) == 1024);
+			CHECK(m.unit.read(reg::lbuflevel) == 1024);
+			read_fifo(m, frames);
+			CHECK((m.has(empty) && !m.has(full)));
+			m.unit.was_read(reg::lbuflevel);
+			CHECK(m.unit.read(reg::lbuflevel) == 0);
+		}
+		CHECK(waited >= 2);
+		REQUIRE(output.size() >= 2 * waited);
+		for (std::size_t i = 0; i < output.size(); i++)
+			CHECK(output[i] == (i % 2 == 0));
+		/* Frames wait in the formatter for room when it is stopped. */
+		m.set(reg::ffcr, formats | stop_on_flush);
+		m.set(reg::ffcr, formats | stop_on_flush | tmc::flush);
+		read_fifo(m, frames);
+		CHECK(m.has(ready));
+		const bool same = of_source(frames, id) == all;
+		CHECK(same);
+		CHECK(m.unit.statistics().discarded == 0);
+		m.set(reg::ctl, 0);
+		CHECK(output.size() % 2 == 0);
+	}
+}
+
+TEST_CASE("A software FIFO that is full is stopped when it was read", "[tmc][fifo]")
+{
+	Machine m({Kind::etb, false, 4096});
+	std::vector<std::uint8_t> frames, all(5000, 0x5a);
+	m.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+	m.start_fifo(0, 0);
+	all.resize(m.unit.receive(id, all));
+	CHECK(all.size() < 4096);
+	CHECK(m.has(full));
+	m.unit.trigger(id);
+	m.set(reg::ffcr, formats | stop_on_flush);
+	m.set(reg::ffcr, formats | stop_on_flush | tmc::flush);
+	CHECK_FALSE(m.has(ready));
+	CHECK_FALSE(m.unit.read(reg::ffsr) & stopped);
+	CHECK(m.unit.receive(id, std::array<std::uint8_t, 3>{}) == 3);
+	CHECK(m.unit.statistics().discarded == 3);
+	read_fifo(m, frames);
+	CHECK((m.has(ready) && (m.unit.read(reg::ffsr) & stopped)));
+	CHECK(of_source(frames, Formatter::trigger_id).size() == 1);
+	const bool same = of_source(frames, id) == all;
+	CHECK(same);
+}
+
+TEST_CASE("Software FIFO mode 2 is read in memory, and RURP makes room", "[tmc][fifo]")
+{
+	Machine m({Kind::etr, true});
+	std::vector<std::uint8_t> frames, all(20'000);
+	for (std::size_t i = 0; i < all.size(); i++)
+		all[i] = static_cast<std::uint8_t>(i * 11 + i / 256);
+	m.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo_2));
+	m.start_fifo(16 * page, 2 * page);
+	const auto read = [&] {
+		for (std::uint64_t at = m.rrp(); m.unit.read(reg::cbuflevel);) {
+			const std::uint64_t size =
+				std::min<std::uint64_t>(std::uint64_t{m.unit.read(reg::cbuflevel)} * 4, 18 * page - at);
+			const auto part = m.bytes(at, size);
+			frames.insert(frames.end(), part.begin(), part.end());
+			m.set(reg::rurp, static_cast<std::uint32_t>(size));
+			at = at + size == 18 * page ? 16 * page : at + size;
+			CHECK(m.rrp() == at);
+		}
+	};
+	for (std::span<const std::uint8_t> rest = all; !rest.empty();) {
+		const std::size_t taken = m.unit.receive(id, rest.first(std::min<std::size_t>(rest.size(), 3000)));
+		rest = rest.subspan(taken);
+		CHECK(m.unit.read(reg::rrd) == 0xffff'ffff);
+		if (!taken)
+			read();
+	}
+	m.set(reg::ffcr, formats | stop_on_flush);
+	m.set(reg::ffcr, formats | stop_on_flush | tmc::flush);
+	read();
+	CHECK(m.has(ready));
+	const bool same = of_source(frames, id) == all;
+	CHECK(same);
+	CHECK(m.unit.read(reg::rurp) == 0);
+	/* An older one has no such mode, nor register, and takes the number for mode 1. */
+	Machine older;
+	CHECK_FALSE(older.unit.write(reg::rurp, 16));
+	older.set(reg::mode, 3);
+	older.start_fifo(0, page);
+	CHECK(older.unit.read(reg::mode) == 3);
+	older.trace(600);
+	older.unit.was_read(reg::rrd);
+	CHECK(older.unit.read(reg::rrd) != 0xffff'ffff);
+}
+
+TEST_CASE("What RRD shows does not change while software does not look", "[tmc][fifo]")
+{
+	Machine m({Kind::etb, false, 4096});
+	m.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+	m.start_fifo(0, 0);
+	m.trace(600);
+	CHECK(m.unit.read(reg::rrd) == 0xffff'ffff);
+	/* The word that this makes visible was not the one that was read. */
+	m.unit.was_read(reg::rrd);
+	CHECK(m.unit.read(reg::rrp) == 0);
+	m.unit.was_read(reg::rrd);
+	CHECK(m.unit.read(reg::rrp) == 4);
+	m.set(management::lar, 0);
+	m.unit.was_read(reg::rrd);
+	CHECK(m.unit.read(reg::rrp) == 4);
+}
+
+TEST_CASE(
+	"An ETF behind which a software FIFO is full holds trace back, and gives it when there is room", "[tmc][fifo]")
+{
+	Machine upper({Kind::etf, false, 4096}), lower({Kind::etb, false, 1024});
+	std::vector<bool> output;
+	std::vector<std::uint8_t> frames;
+	upper.unit.connect(lower.unit);
+	lower.unit.connect_from(upper.unit);
+	upper.unit.connect_full([&output](bool asserted) { output.push_back(asserted); });
+	upper.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	upper.set(reg::bufwm, 512);
+	upper.set(reg::ffcr, formats);
+	upper.set(reg::ctl, capture);
+	lower.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+	lower.start_fifo(0, 0);
+	for (unsigned i = 0; i < 30; i++)
+		upper.trace(100);
+	CHECK((upper.has(full) && lower.has(full)));
+	CHECK(output == std::vector<bool>{true});
+	/* It cannot stop before it has passed everything on. */
+	upper.stop_by_flush();
+	CHECK_FALSE(upper.has(ready));
+	read_fifo(lower, frames);
+	lower.stop_by_flush();
+	read_fifo(lower, frames);
+	CHECK(upper.has(ready));
+	CHECK(lower.has(ready));
+	CHECK(of_source(frames, id) == upper.sent[id]);
+	CHECK(output == std::vector<bool>{true, false});
 }
 
 TEST_CASE("An ETF lets trace through, in order, and all of it where what is below flushes", "[tmc]")

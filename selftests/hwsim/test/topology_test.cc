@@ -147,3 +147,34 @@ TEST_CASE("A funnel that is closed takes nothing, so that it waits in the trace 
 	CHECK(machine.tmc_statistics().discarded == 10);
 	CHECK_FALSE(AtbPort(machine, nullptr).enabled());
 }
+
+TEST_CASE("The watermark of a TMC is an interrupt where the topology has it so", "[topology]")
+{
+	FakeMemory memory(1 << 16);
+	std::vector<std::pair<unsigned, bool>> told;
+	Coresight machine(Topology::read("etm a cpu=0 out=r\nreplicator r out=x out=y\netb x interrupt\netb y\n", 1),
+		memory, [&told](unsigned number, bool asserted) { told.emplace_back(number, asserted); });
+	constexpr unsigned replicator = 0, first = 1, second = 2;
+	CHECK(machine.topology.nodes[2].interrupt == 0);
+	CHECK_FALSE(machine.topology.nodes[3].interrupt);
+	unlock(*machine.at(replicator));
+	for (const unsigned etb : {first, second}) {
+		unlock(*machine.at(etb));
+		machine.at(etb)->write(tmc::reg::mode, static_cast<std::uint32_t>(tmc::Mode::software_fifo));
+		machine.at(etb)->write(tmc::reg::bufwm, machine.at(etb)->read(tmc::reg::rsz) - 1);
+		machine.at(etb)->write(tmc::reg::ctl, tmc::capture);
+	}
+	AtbPort(machine, machine.input_of(0)).take(std::vector<std::uint8_t>(1000, 1));
+	CHECK(told == std::vector<std::pair<unsigned, bool>>{{0, true}});
+	machine.at(first)->write(tmc::reg::ctl, 0);
+	CHECK(told == std::vector<std::pair<unsigned, bool>>{{0, true}, {0, false}});
+	CHECK_THROWS(Topology::read("funnel f interrupt\n", 1));
+}
+
+TEST_CASE("A topology says whether processors have EL2", "[topology]")
+{
+	CHECK_FALSE(Topology::read("funnel f\n", 1).el2);
+	CHECK(Topology::read("processors el2\nfunnel f\n", 1).el2);
+	for (const char *wrong : {"processors el3\n", "processors\n", "processors el2 each\n"})
+		CHECK_THROWS(Topology::read(wrong, 1));
+}

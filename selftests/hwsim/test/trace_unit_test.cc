@@ -94,6 +94,7 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 	void trigger() override { triggers++; }
 	/* The processor */
 	std::uint32_t context_id() override { return context; }
+	std::uint32_t virtual_context_id() override { return virtual_context; }
 	etm::Exception exception_type(std::uint64_t) override { return etm::Exception::irq; }
 	void begins(std::uint64_t at) override { beginnings.push_back(at); }
 	void lost() override { losses++; }
@@ -105,7 +106,7 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 	std::vector<std::uint8_t> bytes;
 	unsigned triggers = 0, losses = 0, resumptions = 0;
 	std::vector<std::uint64_t> beginnings;
-	std::uint32_t context = 0;
+	std::uint32_t context = 0, virtual_context = 0;
 	std::uint64_t time = 0;
 	std::uint8_t level = el0;
 	bool begun = false;
@@ -140,6 +141,11 @@ struct Executed {
 				break;
 			case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
 				all << "return ";
+				break;
+			case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
+				if (element.context.vmid_valid)
+					all << "EL" << element.context.exception_level
+					    << ",vmid:" << element.context.vmid << " ";
 				break;
 			case OCSD_GEN_TRC_ELEM_ADDR_NACC:
 				all << "nowhere ";
@@ -522,4 +528,42 @@ TEST_CASE("Event 0 is told, and is a trigger", "[trace-unit]")
 	CHECK(m.triggers == 1);
 	m.run(0x40'3000, 1, Branch::jump, 0x40'3100);
 	CHECK(m.triggers == 1);
+}
+
+TEST_CASE("A host's kernel is traced at EL2, and CONTEXTIDR_EL2 in the place of the VMID", "[trace-unit]")
+{
+	constexpr std::uint64_t cx = 1 << 3;
+	/* B +0x100; NOP, RET; ERET */
+	static constexpr std::array<std::uint32_t, 1> first = {0x1400'0040}, kernel_program = {0xd69f'03e0};
+	static constexpr std::array<std::uint32_t, 2> second = {0xd503'201f, 0xd65f'03c0};
+	const bool seen = GENERATE(false, true), kernel = GENERATE(false, true);
+	Machine m(bits::vmid | bits::vmidopt, etm::Features{}.with_el2());
+	m.unit.set_filter_control(e0tre | (kernel ? e1tre : 0) | (seen ? cx : 0));
+	m.virtual_context = 0x4711;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	m.interrupt(0x40'1104, Place{kernel_code, 2, mode_a64});
+	CHECK(m.unit.enabled() == kernel);
+	m.virtual_context = 0x4712;
+	m.run(kernel_code, 1, Branch::far, Place{0x40'1104, el0, mode_a64});
+	m.run(0x40'1104, 1, Branch::ret, 0x40'1000);
+	m.switch_off();
+	Executed executed(m.described_as);
+	executed.program(0x40'1000, first);
+	executed.program(0x40'1100, second);
+	executed.program(kernel_code, kernel_program);
+	const std::string before = seen ? "vmid:4711 " : "vmid:0 ", behind = seen ? "vmid:4712 " : "vmid:0 ";
+	const std::string of_kernel = "EL2," + before + "ffff800080010000-ffff800080010004 return ";
+	CHECK(executed.text(m.bytes) == "EL0," + before + "401000-401004 401100-401104 exception " +
+						(kernel ? of_kernel : "") + "EL0," + behind + "401104-401108 ");
+}
+
+TEST_CASE("Code at EL1 of a processor with EL2, a guest's, is not traced", "[trace-unit]")
+{
+	Machine m(0, etm::Features{}.with_el2());
+	m.switch_on();
+	m.level = el1;
+	m.run(kernel_code, 1, Branch::jump, kernel_code + 0x100);
+	CHECK_FALSE(m.unit.enabled());
+	CHECK(m.said().empty());
 }

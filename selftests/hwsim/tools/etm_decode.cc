@@ -3,10 +3,10 @@
  * hwsim-etm-decode: a raw trace of an ETE or ETMv4, of a static program, instruction by instruction through OpenCSD: a second opinion
  * beside perf.
  *
- *   hwsim-etm-decode [--code KCORE] [--steps FILE] TRUTH-PREFIX.unit RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
+ *   hwsim-etm-decode [--kernel-level N] [--code KCORE] [--steps FILE] TRUTH-PREFIX.unit RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches
  *
  * TRUTH-PREFIX.unit.0, .1, ... say what the trace units are, and how they were programmed (EtmUnit). KCORE is a copy of the kernel's code,
- * as "perf record --kcore" makes it. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and exceptions as
+ * as "perf record --kcore" makes it; it runs at EL1 unless told. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and exceptions as
  * hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to be in it.
  * FILE has the address of each instruction that single steps have found (guest/stepper): the instructions of all traces have to be exactly
  * these, in this order.
@@ -117,7 +117,7 @@ private:
 };
 
 struct Options {
-	std::string kcore, steps, units, raw, program, blocks;
+	std::string level = "1", kcore, steps, units, raw, program, blocks;
 };
 
 /* Empty if these are no valid arguments. */
@@ -125,9 +125,14 @@ std::optional<Options> options(std::vector<std::string> words)
 {
 	Options all;
 	while (words.size() > 2 && words[0].starts_with("--")) {
-		if (words[0] != "--code" && words[0] != "--steps")
+		if (words[0] == "--code")
+			all.kcore = words[1];
+		else if (words[0] == "--steps")
+			all.steps = words[1];
+		else if (words[0] == "--kernel-level" && (words[1] == "1" || words[1] == "2"))
+			all.level = words[1];
+		else
 			return {};
-		(words[0] == "--code" ? all.kcore : all.steps) = words[1];
 		words.erase(words.begin(), words.begin() + 2);
 	}
 	if (words.size() != 3 && words.size() != 4)
@@ -153,7 +158,7 @@ int run(const Options &with)
 		const auto executed = with.blocks.empty() ? std::vector<Step>{} : read_truth(with.blocks + number);
 		BasicBlockWalk blocks(executed);
 		Decoder decoder(cpu, with.blocks.empty() ? nullptr : &blocks, with.steps.empty() ? nullptr : &steps);
-		EtmWalk walk(decoder, EtmUnit::read(with.units + number));
+		EtmWalk walk(decoder, EtmUnit::read(with.units + number), with.level == "2" ? ocsd_EL2 : ocsd_EL1);
 		if (!with.kcore.empty())
 			walk.load(with.kcore);
 		walk.load(with.program);
@@ -173,8 +178,8 @@ int main(int argc, char **argv)
 {
 	const auto with = options({argv + 1, argv + argc});
 	if (!with) {
-		std::cerr << "usage: hwsim-etm-decode [--code KCORE] [--steps FILE] TRUTH-PREFIX.unit RAW-PREFIX ELF "
-			     "[TRUTH-PREFIX.blocks] > branches\n";
+		std::cerr << "usage: hwsim-etm-decode [--kernel-level N] [--code KCORE] [--steps FILE] "
+			     "TRUTH-PREFIX.unit RAW-PREFIX ELF [TRUTH-PREFIX.blocks] > branches\n";
 		return 2;
 	}
 	try {

@@ -46,7 +46,9 @@ protected:
 class EtmWalk
 {
 public:
-	EtmWalk(EtmListener &to, const EtmUnit &of) : listener(to), unit(of)
+	/* The kernel runs at this exception level. */
+	EtmWalk(EtmListener &to, const EtmUnit &of, ocsd_ex_level of_kernel = ocsd_EL1)
+		: listener(to), unit(of), kernel_level(of_kernel)
 	{
 		[[maybe_unused]] static const auto silent = ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
 		tree.reset(ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0));
@@ -177,7 +179,7 @@ private:
 			break;
 		case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
 			/* Linux has its code in the upper half, and programs have the lower one. */
-			if (level != (element.st_addr >> 63 ? ocsd_EL1 : ocsd_EL0))
+			if (level != (element.st_addr >> 63 ? kernel_level : ocsd_EL0))
 				listener.error("the code at " + std::to_string(element.st_addr) + " is not of EL" +
 					       std::to_string(level));
 			since_count += element.num_instr_range;
@@ -226,6 +228,7 @@ private:
 	std::unique_ptr<std::remove_pointer_t<dcd_tree_handle_t>, Destroy> tree;
 	std::deque<std::vector<char>> code;
 	std::set<std::uint64_t> loaded;
+	const ocsd_ex_level kernel_level;
 	ocsd_ex_level level = ocsd_EL_unknown;
 	std::size_t counts = 0; /* cycle counts in this stretch */
 	std::uint64_t since_count = 0;

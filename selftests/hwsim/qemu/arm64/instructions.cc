@@ -12,7 +12,7 @@ namespace
 /* ID_AA64DFR0_EL1: a trace unit with system registers, TRFCR_EL1, a trace buffer. */
 constexpr std::uint64_t trace_ver = std::uint64_t{1} << 4, trace_filt = std::uint64_t{1} << 40,
 			trace_buffer = std::uint64_t{1} << 44;
-/* CPACR_EL1.TTA: accesses to the trace unit's registers are trapped. */
+/* CPACR_EL1.TTA, CPTR_EL2.TTA of a host: accesses to the trace unit's registers are trapped. */
 constexpr std::uint64_t trap_trace = std::uint64_t{1} << 28;
 
 } // namespace
@@ -69,7 +69,7 @@ void Arm64Vcpu::system_access(const Site &site)
 		counted.refused++;
 		return;
 	}
-	if (offset && (registers[Reg::cpacr_el1] & trap_trace)) {
+	if (offset && (of_kernel(Reg::cpacr_el1, Reg::cptr_el2) & trap_trace)) {
 		counted.refused++;
 		return;
 	}
@@ -106,6 +106,8 @@ bool Arm64Vcpu::has(std::uint16_t reg) const
 		return parts.has_system_registers();
 	if (reg == sysreg::trfcr_el1)
 		return parts.ete;
+	if (reg == sysreg::trfcr_el2 || reg == sysreg::trfcr_el12)
+		return parts.ete && kernel_level == 2;
 	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1)
 		return parts.trbe;
 	return true;
@@ -126,8 +128,10 @@ std::optional<std::uint64_t> Arm64Vcpu::read_register(std::uint16_t reg)
 	if (reg == sysreg::id_aa64dfr0_el1)
 		return registers[Reg::id_aa64dfr0_el1] | (parts.has_system_registers() ? trace_ver : 0) |
 		       (parts.ete ? trace_filt : 0) | (parts.trbe ? trace_buffer : 0);
-	if (reg == sysreg::trfcr_el1)
+	if (reg == sysreg::trfcr_el1 || reg == sysreg::trfcr_el2)
 		return unit.filter_control();
+	if (reg == sysreg::trfcr_el12)
+		return filter_control_of_guests;
 	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1)
 		return trbe.read(static_cast<trbe::Reg>(reg - sysreg::trblimitr_el1));
 	return unit.read(*trace_register_offset(reg));
@@ -140,8 +144,12 @@ bool Arm64Vcpu::write_register(std::uint16_t reg, std::uint64_t value)
 		unit.set_os_lock(value & 1);
 		return true;
 	}
-	if (reg == sysreg::trfcr_el1) {
+	if (reg == sysreg::trfcr_el1 || reg == sysreg::trfcr_el2) {
 		unit.set_filter_control(value);
+		return true;
+	}
+	if (reg == sysreg::trfcr_el12) {
+		filter_control_of_guests = value;
 		return true;
 	}
 	if (reg >= sysreg::trblimitr_el1 && reg <= sysreg::trbidr_el1) {
@@ -167,6 +175,7 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	counted.accesses++;
 	if (!qemu_plugin_mem_is_store(info)) {
 		window.load(physical, memory);
+		whole.interrupts().deliver(memory);
 		return;
 	}
 	const unsigned bytes = 1u << qemu_plugin_mem_size_shift(info);
@@ -182,6 +191,7 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	if (window.flushes(physical, stored))
 		unit.synchronize_buffer();
 	window.store(physical, stored, bytes, memory);
+	whole.interrupts().deliver(memory);
 }
 
 /* If the store enables the trace unit, trace begins with the first block that is translated with flow instrumentation. */

@@ -90,7 +90,8 @@ void Arm64Machine::begin(unsigned cpus)
 				: "profile=" + profile + " cannot be read");
 	const std::string text{std::istreambuf_iterator<char>(file), {}};
 	try {
-		shared.emplace(arm64::Topology::read(text, cpus), memory);
+		shared.emplace(arm64::Topology::read(text, cpus), memory,
+			[this](unsigned number, bool asserted) { shared_interrupts.set(number, asserted); });
 	} catch (const std::exception &error) {
 		refuse(profile + ": " + error.what());
 	}

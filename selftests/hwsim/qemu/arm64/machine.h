@@ -12,6 +12,7 @@
 #include "../../arm64/coresight.h"
 #include "../machine.h"
 #include "register_window.h"
+#include "shared_interrupts.h"
 
 namespace hwsim::qemu
 {
@@ -31,6 +32,7 @@ public:
 	/* Valid once begin() has been called. */
 	arm64::Coresight &coresight() { return *shared; }
 	RegisterWindow &registers() { return *window; }
+	SharedInterrupts &interrupts() { return shared_interrupts; }
 	/* May code at this address belong to a kernel driver that accesses memory-mapped registers? */
 	bool may_be_driver(std::uint64_t address) const;
 	/* A command has changed the faults of shared components. */
@@ -42,6 +44,7 @@ private:
 	std::uint64_t registers_at = 0;
 	bool everywhere = false;
 	CpuMemory memory; /* for shared components, under the lock of Coresight */
+	SharedInterrupts shared_interrupts;
 	std::optional<arm64::Coresight> shared;
 	std::optional<RegisterWindow> window;
 };

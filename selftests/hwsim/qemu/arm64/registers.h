@@ -24,11 +24,17 @@ public:
 		spsr_el1,
 		id_aa64dfr0_el1,
 		cntfrq_el0,
+		/* From here on: of processors with EL2 only. */
+		contextidr_el2,
+		cptr_el2,
+		esr_el2,
+		spsr_el2,
 		count
 	};
 
 	/* To be called in the vCPU's init callback. False if a register is missing: then this is not an AArch64 QEMU. */
-	bool find() { return CpuRegisters::find(names); }
+	bool find() { return CpuRegisters::find(names, static_cast<std::size_t>(Reg::contextidr_el2)); }
+	bool have_el2() const { return is_there(static_cast<std::size_t>(Reg::esr_el2)); }
 
 	std::uint64_t operator[](Reg reg) const { return read(static_cast<std::size_t>(reg)); }
 	void set(Reg reg, std::uint64_t value) { write(static_cast<std::size_t>(reg), value); }
@@ -45,7 +51,7 @@ private:
 	static constexpr std::string_view names[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10",
 		"x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25",
 		"x26", "x27", "x28", "x29", "x30", "pc", "cpsr", "CONTEXTIDR_EL1", "CPACR_EL1", "ESR_EL1", "SPSR_EL1",
-		"ID_AA64DFR0_EL1", "CNTFRQ_EL0"};
+		"ID_AA64DFR0_EL1", "CNTFRQ_EL0", "CONTEXTIDR_EL2", "CPTR_EL2", "ESR_EL2", "SPSR_EL2"};
 	static_assert(std::size(names) == static_cast<std::size_t>(Reg::count));
 };
 

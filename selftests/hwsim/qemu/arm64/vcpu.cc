@@ -32,13 +32,24 @@ Place place_of(std::uint64_t pc, std::uint64_t pstate)
 
 } // namespace
 
+namespace
+{
+
+arm64::etm::Features features(bool etmv4, bool el2)
+{
+	const arm64::etm::Features has = etmv4 ? arm64::etm::etmv4 : arm64::etm::Features{};
+	return el2 ? has.with_el2() : has;
+}
+
+} // namespace
+
 Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
-	: TracedVcpu(number, with), whole(with), control(with.control()),
-	  parts{with.coresight().topology.of_cpu(Kind::ete, number),
-		  with.coresight().topology.of_cpu(Kind::trbe, number),
-		  with.coresight().topology.of_cpu(Kind::etm, number)},
+	: TracedVcpu(number, with), kernel_level(with.coresight().topology.el2 ? 2 : 1), whole(with),
+	  control(with.control()), parts{with.coresight().topology.of_cpu(Kind::ete, number),
+					   with.coresight().topology.of_cpu(Kind::trbe, number),
+					   with.coresight().topology.of_cpu(Kind::etm, number)},
 	  port(with.coresight(), with.coresight().input_of(number)),
-	  unit(parts.etm ? arm64::etm::etmv4 : arm64::etm::Features{}, virtual_counter,
+	  unit(features(parts.etm, with.coresight().topology.el2), virtual_counter,
 		  parts.etm ? static_cast<arm64::TraceSink &>(port) : trbe, *this, settings.faults)
 {
 	if (parts.has_page())
@@ -49,6 +60,10 @@ const char *Arm64Vcpu::init()
 {
 	if (!registers.find())
 		return "a register is missing: is this qemu-system-aarch64, and a 64-bit processor?";
+	if (registers.have_el2() != (kernel_level == 2))
+		return kernel_level == 2 ? "the topology says \"processors el2\", and QEMU's have no EL2: -machine "
+					   "virtualization=on"
+					 : "the processors have EL2, and the topology does not say \"processors el2\"";
 	find_words();
 	counter.allow(InlineWords::most_instructions);
 	if (!logs.open(settings.log))
@@ -119,8 +134,8 @@ void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		interrupted_at = from;
 		Place handler = state();
 		handler.pc = to;
-		const bool signature = registers[Reg::esr_el1] >> 26 == failed_authentication;
-		tracker.discontinuity(place_of(from, registers[Reg::spsr_el1]), handler, finished,
+		const bool signature = syndrome() >> 26 == failed_authentication;
+		tracker.discontinuity(place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2)), handler, finished,
 			signature ? Cause::fault : Cause::interrupt);
 		watch(handler.level);
 	}
@@ -147,7 +162,7 @@ void Arm64Vcpu::transfer(const Transfer &transfer)
 }
 
 /*
- * The type follows from the vector (Arm ARM, D1.3.2, "Exception vectors"), and for synchronous exceptions from ESR_EL1.EC (IHI0064,
+ * The type follows from the vector (Arm ARM, D1.3.2, "Exception vectors"), and for synchronous exceptions from ESR_ELx.EC (IHI0064,
  * "Exception types").
  */
 arm64::etm::Exception Arm64Vcpu::exception_type(std::uint64_t handler)
@@ -163,7 +178,7 @@ arm64::etm::Exception Arm64Vcpu::exception_type(std::uint64_t handler)
 	default:
 		break;
 	}
-	switch (registers[Reg::esr_el1] >> 26 & 0x3f) {
+	switch (syndrome() >> 26 & 0x3f) {
 	case 0x15: /* SVC, HVC, SMC */
 	case 0x16:
 	case 0x17:
@@ -202,6 +217,7 @@ void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 {
 	newest_output = std::chrono::steady_clock::now();
 	logs.trace_bytes(bytes);
+	whole.interrupts().deliver(memory);
 }
 
 /* Sets or clears the interrupt's pending state in the GIC. It is level-triggered: pending while it is asserted and not being served. */

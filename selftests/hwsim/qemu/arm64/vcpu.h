@@ -3,7 +3,8 @@
  * Arm64Vcpu: one arm64 processor with its trace unit and trace buffer. It passes the flow that the tracker reconstructs on to the trace
  * unit (vcpu.cc), and carries out in QEMU's place the instructions that access the trace hardware (instructions.cc).
  *
- * The kernel runs at EL1, programs run at EL0.
+ * The kernel runs at EL1, or at EL2 if there is one: as a host (HCR_EL2.E2H and TGE), where accesses to registers of EL1 reach those of
+ * EL2. Programs run at EL0. What runs at EL1 of a processor with EL2, a guest, is not traced.
  */
 #ifndef HWSIM_QEMU_ARM64_VCPU_H
 #define HWSIM_QEMU_ARM64_VCPU_H
@@ -29,10 +30,13 @@ public:
 	struct Site : qemu::Site {
 		Instruction instruction;
 	};
-	static constexpr std::uint8_t kernel_level = 1, program_level = 0;
+	static constexpr std::uint8_t program_level = 0;
 	static constexpr std::uint8_t side_of(std::uint8_t level) { return level == program_level; }
 
 	Arm64Vcpu(unsigned index, Arm64Machine &machine);
+
+	const std::uint8_t kernel_level;
+
 	const char *init() override;
 
 	/* Exception level and execution state of the code about to run, for the translator. */
@@ -80,6 +84,10 @@ private:
 
 	/* Called by the trace unit and the trace buffer */
 	std::uint32_t context_id() override { return static_cast<std::uint32_t>(registers[Reg::contextidr_el1]); }
+	std::uint32_t virtual_context_id() override
+	{
+		return static_cast<std::uint32_t>(registers[Reg::contextidr_el2]);
+	}
 	arm64::etm::Exception exception_type(std::uint64_t handler) override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
 	void begins(std::uint64_t at) override { witness.filter_edge(0, at); }
@@ -87,6 +95,10 @@ private:
 	void resumed() override { witness.resumed(); }
 	std::optional<std::uint64_t> translate(std::uint64_t address) override { return memory.translate(address); }
 	void maintenance_interrupt(bool asserted) override;
+
+	/* A register that the kernel's exception level has. */
+	std::uint64_t of_kernel(Reg at_el1, Reg at_el2) const { return registers[kernel_level == 2 ? at_el2 : at_el1]; }
+	std::uint64_t syndrome() const { return of_kernel(Reg::esr_el1, Reg::esr_el2); }
 
 	/* Instructions */
 	void system_access(const Site &site);
@@ -130,6 +142,8 @@ private:
 	arm64::TraceUnit unit;
 	std::optional<arm64::EtmPage> page;
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
+	/* TRFCR_EL1 of a processor with EL2, which a host has as TRFCR_EL12: without guests it changes nothing. */
+	std::uint64_t filter_control_of_guests = 0;
 	bool begun = false;
 	std::uint64_t interrupted_at = 0; /* preferred return address of the exception being reported to the tracker */
 

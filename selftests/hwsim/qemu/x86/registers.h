@@ -42,7 +42,7 @@ public:
 	};
 
 	/* In the vCPU's init callback. False if one is missing: then this is no x86-64 QEMU. */
-	bool find() { return CpuRegisters::find(names); }
+	bool find() { return CpuRegisters::find(names, std::size(names)); }
 
 	std::uint64_t operator[](Reg reg) const { return read(static_cast<std::size_t>(reg)); }
 	void set(Reg reg, std::uint64_t value) { write(static_cast<std::size_t>(reg), value); }
