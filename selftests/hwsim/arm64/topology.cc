@@ -133,9 +133,7 @@ private:
 	void add(const std::vector<std::string> &words)
 	{
 		if (words[0] == "processors") {
-			if (words.size() != 2 || words[1] != "el2")
-				refuse("of processors it says \"processors el2\"");
-			made.el2 = true;
+			describe_processors(words);
 			return;
 		}
 		const auto kind = kind_of(words[0]);
@@ -151,6 +149,19 @@ private:
 		if (is_of_cpu(node.kind) != node.cpu.has_value())
 			refuse(node.name + (node.cpu ? " belongs to no processor" : " takes cpu="));
 		made.nodes.push_back(node);
+	}
+	void describe_processors(const std::vector<std::string> &words)
+	{
+		for (std::size_t i = 1; i < words.size(); i++) {
+			const auto midr =
+				words[i].starts_with("midr=") ? hwsim::number(words[i].substr(5)) : std::nullopt;
+			if (words[i] == "el2")
+				made.el2 = true;
+			else if (midr && *midr <= UINT32_MAX)
+				made.midr = static_cast<std::uint32_t>(*midr);
+			else
+				refuse("processors are not " + words[i]);
+		}
 	}
 	void describe(Node &node, const std::string &word)
 	{

@@ -15,7 +15,8 @@
  *   etr NAME [scatter-gather] [save-restore]
  *                               "interrupt", for any TMC: its FULL output is an interrupt
  *   catu NAME                   in front of an ETR
- *   processors el2              the processors have EL2, where the kernel runs as a host
+ *   processors [el2] [midr=N]   the processors have EL2, where the kernel runs as a host; they say of themselves MIDR_EL1, and have the errata
+ *                               of that (TrbeErrata)
  *
  * "out=NAME[:PORT]" names the component that receives its trace; without a port, the first free input is used. A line with "each" stands
  * for one line per processor, in which "@" is replaced by the processor's number; "cpu=" is added where the kind requires it.
@@ -58,7 +59,8 @@ struct Topology {
 	unsigned pages() const;
 
 	std::vector<Node> nodes;
-	bool el2 = false; /* the processors have EL2 */
+	bool el2 = false;                  /* the processors have EL2 */
+	std::optional<std::uint32_t> midr; /* the processors' MIDR_EL1; if there is none, QEMU's */
 };
 
 } // namespace hwsim::arm64

@@ -2,6 +2,7 @@
 #include "trbe.h"
 
 #include <algorithm>
+#include <array>
 
 namespace hwsim::arm64
 {
@@ -59,12 +60,15 @@ std::uint64_t Trbe::read(Reg which) const
  */
 bool Trbe::write(Reg which, std::uint64_t value)
 {
+	if (deaf && which != Reg::mpam && which != Reg::idr)
+		return true;
 	switch (which) {
 	case Reg::limitr: {
 		const bool was = enabled();
 		limitr = was && (value & enable) ? limitr : value & limitr_bits;
 		if (!was && enabled())
 			start();
+		deaf = was && !enabled() && errata.ignores_writes;
 		return true;
 	}
 	case Reg::sr:
@@ -101,12 +105,13 @@ void Trbe::set_sr(std::uint64_t value)
 void Trbe::start()
 {
 	counts.starts++;
+	isbs = 0;
 	pages.clear();
 	if (ptr < baser || ptr >= limit()) {
 		fault(implementation_defined << event_class);
 		return;
 	}
-	const std::uint64_t count = std::min((limit() - baser) / page, most_pages);
+	const std::uint64_t count = std::min((limit() - baser) / page + errata.writes_out_of_range, most_pages);
 	for (std::uint64_t n = 0; n < count; n++)
 		pages.push_back(processor.translate(baser + n * page));
 }
@@ -140,6 +145,40 @@ void Trbe::wrap()
 	}
 }
 
+/* Bytes that do not cross a page. False if nothing answers there. */
+bool Trbe::store(std::uint64_t address, std::span<const std::uint8_t> bytes)
+{
+	const std::uint64_t n = (address - baser) / page;
+	return n < pages.size() && pages[n] && guest.write(*pages[n] + address % page, bytes);
+}
+
+/* Errata: copies of the newest bytes, so that no trace is lost by them, but what they overwrite. */
+void Trbe::write_too_much(std::span<const std::uint8_t> newest)
+{
+	constexpr std::size_t line = 64, most_lines = 3;
+	if (errata.writes_out_of_range)
+		store(limit(), newest.last(std::min(newest.size(), line)));
+	if (errata.overwrites_base) {
+		const auto again = newest.last(std::min(newest.size(), most_lines * line));
+		store(baser, again);
+		ptr += again.size();
+	}
+}
+
+/* An erratum: what comes of an inconsistent view of whether trace is prohibited is garbage. */
+void Trbe::allowance_changed()
+{
+	static constexpr std::array<std::uint8_t, 16> garbage{0x5a, 0xa5, 0xff, 0x81};
+	if (!errata.wants_second_isb || !accepts() || isbs > 1)
+		return;
+	const std::size_t size = std::min<std::uint64_t>(garbage.size(), std::min(limit() - ptr, page - ptr % page));
+	if (store(ptr, std::span(garbage).first(size)))
+		ptr += size;
+	if (ptr == limit())
+		wrap();
+	isbs = 2;
+}
+
 /* How many of the bytes can be written at once: up to the end of the page, the limit, or a pending trigger event. */
 std::size_t Trbe::room(std::size_t wanted) const
 {
@@ -149,18 +188,26 @@ std::size_t Trbe::room(std::size_t wanted) const
 	return static_cast<std::size_t>(std::min<std::uint64_t>(wanted, most));
 }
 
+/* An erratum: not what was told. */
+std::span<const std::uint8_t> Trbe::corrupted(std::span<const std::uint8_t> bytes)
+{
+	wrong.assign(bytes.begin(), bytes.end());
+	wrong[0] ^= 1;
+	return wrong;
+}
+
 std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 {
 	std::size_t taken = 0;
 	while (taken < bytes.size() && accepts()) {
 		const std::size_t size = room(bytes.size() - taken);
 		const std::uint64_t n = (ptr - baser) / page;
-		const auto at = n < pages.size() ? pages[n] : std::nullopt;
-		if (!at) {
+		if (n >= pages.size() || !pages[n]) {
 			fault(data_abort << event_class | no_translation);
 			break;
 		}
-		if (counts.bytes >= next_abort || !guest.write(*at + ptr % page, bytes.subspan(taken, size))) {
+		const auto part = bytes.subspan(taken, size);
+		if (counts.bytes >= next_abort || !store(ptr, errata.corrupts ? corrupted(part) : part)) {
 			if (next_abort != UINT64_MAX)
 				next_abort = counts.bytes + abort_every;
 			fault(data_abort << event_class | external, ea);
@@ -169,8 +216,11 @@ std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 		taken += size;
 		counts.bytes += size;
 		ptr += size;
-		if (ptr >= limit())
+		if (ptr >= limit()) {
 			wrap();
+			if (mode() == Mode::fill)
+				write_too_much(bytes.first(taken));
+		}
 		if ((sr & trbe::trg) && trg) {
 			trg -= std::min<std::uint64_t>(trg, size);
 			if (!trg)

@@ -2,10 +2,10 @@
 /*
  * Trbe: the trace buffer of one processor (Arm ARM, DDI0487, D6, "The Trace Buffer Extension"): its registers, and how it stores bytes.
  * Buffer addresses are virtual. They are translated when the buffer is enabled, not when bytes arrive: QEMU translates with the permissions
- * of the current exception level, and only at the moment of enabling is that certain to be EL1. EL1 owns the translation regime of the
- * buffer and does not change it.
+ * of the current exception level, and only at the moment of enabling is that certain to be the kernel's. The kernel owns the translation
+ * regime of the buffer and does not change it.
  *
- * The buffer is owned by EL1 (there is no EL2 here); only self-hosted trace is supported.
+ * Only self-hosted trace is supported. The errata of some processors are here, too (TrbeErrata).
  */
 #ifndef HWSIM_ARM64_TRBE_H
 #define HWSIM_ARM64_TRBE_H
@@ -17,6 +17,7 @@
 #include "../base/memory.h"
 #include "faults.h"
 #include "trace_sink.h"
+#include "trbe_errata.h"
 
 namespace hwsim::arm64
 {
@@ -42,7 +43,7 @@ constexpr std::uint64_t no_translation = 0x07, external = 0x10; /* FSC of a data
 class TrbeProcessor
 {
 public:
-	/* The physical address to which EL1 may write at this virtual address; nothing if it may not. */
+	/* The physical address to which the kernel may write at this virtual address; nothing if it may not. */
 	virtual std::optional<std::uint64_t> translate(std::uint64_t address) = 0;
 	/* The maintenance interrupt is asserted or deasserted. */
 	virtual void maintenance_interrupt(bool asserted) = 0;
@@ -58,7 +59,8 @@ public:
 		std::uint64_t bytes = 0, wraps = 0, triggers = 0, faults = 0, starts = 0;
 	};
 
-	Trbe(GuestMemory &memory, TrbeProcessor &around, const Faults &faults) : guest(memory), processor(around)
+	Trbe(GuestMemory &memory, TrbeProcessor &around, const Faults &faults, const TrbeErrata &with = {})
+		: guest(memory), processor(around), errata(with)
 	{
 		set_faults(faults);
 	}
@@ -67,6 +69,12 @@ public:
 	std::uint64_t read(trbe::Reg reg) const;
 	/* False if the register is read-only or absent. */
 	bool write(trbe::Reg reg, std::uint64_t value);
+
+	/* A TSB CSYNC, once the trace unit's bytes are here. */
+	void synchronize() { deaf = false; }
+	/* The processor has executed an ISB; trace has become allowed or prohibited, other than by an ERET. Only asked for by an erratum. */
+	void context_synchronization() { isbs++; }
+	void allowance_changed();
 
 	bool enabled() const override { return limitr & trbe::enable; }
 	std::size_t take(std::span<const std::uint8_t> bytes) override;
@@ -89,11 +97,19 @@ private:
 	void wrap();
 	void trigger_event();
 	std::size_t room(std::size_t wanted) const;
+	bool store(std::uint64_t address, std::span<const std::uint8_t> bytes);
+	void write_too_much(std::span<const std::uint8_t> newest);
+	std::span<const std::uint8_t> corrupted(std::span<const std::uint8_t> bytes);
 
 	GuestMemory &guest;
 	TrbeProcessor &processor;
+	const TrbeErrata errata;
 	std::uint64_t limitr = 0, ptr = 0, baser = 0, sr = 0, mar = 0, trg = 0;
-	std::vector<std::optional<std::uint64_t>> pages; /* translations of the pages from baser on */
+	std::vector<std::optional<std::uint64_t>>
+		pages;                   /* translations of the pages from baser on, and of the one behind the limit */
+	std::vector<std::uint8_t> wrong; /* erratum: bytes that are stored in the place of what was told */
+	bool deaf = false;               /* erratum: ignores writes to its registers */
+	unsigned isbs = 0;               /* since it was enabled */
 	std::uint64_t abort_every = 0, next_abort = UINT64_MAX;
 	Counts counts;
 };

@@ -34,6 +34,9 @@ TEST_CASE("Instructions of ours are those that name a register of ours", "[etm-r
 	CHECK(system_access(0xd510'1085).reg == sysreg::oslar_el1);
 	CHECK(system_access(0xd538'0500).reg == sysreg::id_aa64dfr0_el1);
 	CHECK(system_access(0xd503'225f).kind == Kind::trace_synchronization);
+	/* MRS X0, MIDR_EL1; ISB */
+	CHECK(system_access(0xd538'0000).reg == sysreg::midr_el1);
+	CHECK(system_access(0xd503'3fdf).kind == Kind::context_synchronization);
 	/* MRS X0, CONTEXTIDR_EL1; MRS X0, OSLSR_EL1; TSB's neighbours PSB and CSDB; NOP */
 	for (const std::uint32_t word : {0xd538'd020u, 0xd530'1180u, 0xd503'223fu, 0xd503'229fu, 0xd503'201fu})
 		CHECK(system_access(word).kind == Kind::none);

@@ -171,10 +171,13 @@ TEST_CASE("The watermark of a TMC is an interrupt where the topology has it so",
 	CHECK_THROWS(Topology::read("funnel f interrupt\n", 1));
 }
 
-TEST_CASE("A topology says whether processors have EL2", "[topology]")
+TEST_CASE("A topology says what processors there are", "[topology]")
 {
 	CHECK_FALSE(Topology::read("funnel f\n", 1).el2);
 	CHECK(Topology::read("processors el2\nfunnel f\n", 1).el2);
-	for (const char *wrong : {"processors el3\n", "processors\n", "processors el2 each\n"})
+	CHECK_FALSE(Topology::read("processors el2\n", 1).midr);
+	CHECK(Topology::read("processors midr=0x410fd493 el2\n", 1).midr == 0x410f'd493);
+	for (const char *wrong : {"processors el3\n", "processors midr=0x1ffffffff\n", "processors midr=a510\n",
+		     "processors el2 each\n"})
 		CHECK_THROWS(Topology::read(wrong, 1));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The trace buffer: where bytes go, when it stops, and what its registers say then (Arm ARM, DDI0487, D6). */
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -21,7 +23,8 @@ constexpr std::uint64_t event_class = std::uint64_t{0x3f} << trbe::event_class, 
 
 /* The pages of the buffer lie in memory in reverse order; those that "at" lacks are not mapped. */
 struct Machine final : TrbeProcessor {
-	explicit Machine(unsigned count = 4) : memory((count + 1) * page)
+	explicit Machine(unsigned count = 4, const TrbeErrata &with = {})
+		: memory((count + 1) * page), buffer(memory, *this, faults, with)
 	{
 		for (unsigned i = 0; i < count; i++)
 			at[base + i * page] = (count - i) * page;
@@ -64,7 +67,7 @@ struct Machine final : TrbeProcessor {
 	unsigned interrupts = 0;
 	std::uint8_t next = 0;
 	Faults faults;
-	Trbe buffer{memory, *this, faults};
+	Trbe buffer;
 };
 
 } // namespace
@@ -239,4 +242,102 @@ TEST_CASE("A trigger takes effect as many bytes later as TRBTRG says", "[trbe]")
 		CHECK(m.sr() == row.sr);
 		CHECK(m.offset() == 10 + row.taken);
 	}
+}
+
+TEST_CASE("A processor has the errata that the kernel finds by its MIDR", "[trbe][errata]")
+{
+	/* r0p3 and r1p0 of N2, r2p1 of A710 */
+	for (const std::uint32_t midr : {0x410f'd493u, 0x411f'd490u, 0x412f'd471u}) {
+		const TrbeErrata has = TrbeErrata::of(midr);
+		CHECK((has.overwrites_base && has.writes_out_of_range && has.synchronizes_at_second));
+		CHECK_FALSE((has.ignores_writes || has.wants_second_isb || has.corrupts));
+	}
+	/* r2p0 and r2p1 of X2 */
+	CHECK(TrbeErrata::of(0x412f'd480).writes_out_of_range);
+	CHECK_FALSE(TrbeErrata::of(0x412f'd480).synchronizes_at_second);
+	CHECK_FALSE(TrbeErrata::of(0x412f'd481).writes_out_of_range);
+	/* r0p1 to r0p3 of A510 */
+	CHECK((TrbeErrata::of(0x410f'd461).corrupts && TrbeErrata::of(0x410f'd461).ignores_writes));
+	CHECK((TrbeErrata::of(0x410f'd462).ignores_writes && TrbeErrata::of(0x410f'd462).wants_second_isb));
+	CHECK_FALSE((TrbeErrata::of(0x410f'd462).corrupts || TrbeErrata::of(0x410f'd463).ignores_writes));
+	/* A76; none */
+	for (const std::uint32_t midr : {0x414f'd0b1u, 0u})
+		CHECK_FALSE((TrbeErrata::of(midr).overwrites_base || TrbeErrata::of(midr).ignores_writes));
+}
+
+TEST_CASE("Errata 2119858 and 2224489: a full buffer goes on at its base, and behind its limit", "[trbe][errata]")
+{
+	const bool wrong = GENERATE(false, true);
+	TrbeErrata errata;
+	errata.overwrites_base = errata.writes_out_of_range = wrong;
+	Machine m(5, errata);
+	const auto all = [&m](std::uint64_t at, std::size_t size, std::uint8_t value) {
+		std::size_t same = 0;
+		for (std::size_t i = 0; i < size; i++)
+			same += m.byte(at + i) == value;
+		return same == size;
+	};
+	std::ranges::fill(m.memory.bytes, 0xee);
+	m.put_pointer(page);
+	m.enable(Mode::fill);
+	const std::vector<std::uint8_t> bytes(3 * page + 100, 0x11);
+	CHECK(m.buffer.take(bytes) == 3 * page);
+	CHECK(m.sr() == (trbe::irq | trbe::wrap | trbe::stopped | trbe::filled));
+	CHECK(m.offset() == (wrong ? 192 : 0));
+	CHECK(all(page, 3 * page, 0x11));
+	CHECK(all(0, 192, wrong ? 0x11 : 0xee));
+	CHECK(all(192, page - 192, 0xee));
+	CHECK(all(4 * page, 64, wrong ? 0x11 : 0xee));
+	CHECK(all(4 * page + 64, page - 64, 0xee));
+	/* Not in other modes. */
+	m.buffer.write(Reg::limitr, 0);
+	m.buffer.write(Reg::sr, 0);
+	std::ranges::fill(m.memory.bytes, 0xee);
+	m.put_pointer(page);
+	m.enable(Mode::wrap);
+	CHECK(m.buffer.take(bytes) == bytes.size());
+	CHECK(m.offset() == 100);
+	CHECK(all(4 * page, page, 0xee));
+}
+
+TEST_CASE("Erratum 2064142: a buffer that was disabled takes no writes before TSB CSYNC", "[trbe][errata]")
+{
+	TrbeErrata errata;
+	errata.ignores_writes = true;
+	Machine m(4, errata);
+	m.put_pointer(100);
+	m.enable(Mode::fill);
+	m.buffer.write(Reg::limitr, 0);
+	m.put_pointer(200);
+	CHECK(m.offset() == 100);
+	m.buffer.synchronize();
+	m.put_pointer(200);
+	CHECK(m.offset() == 200);
+}
+
+TEST_CASE("Erratum 2038923: who has not synchronized twice gets garbage", "[trbe][errata]")
+{
+	const unsigned isbs = GENERATE(0u, 1u, 2u);
+	TrbeErrata errata;
+	errata.wants_second_isb = true;
+	Machine m(4, errata);
+	m.put_pointer(0);
+	m.enable(Mode::fill);
+	for (unsigned i = 0; i < isbs; i++)
+		m.buffer.context_synchronization();
+	m.buffer.allowance_changed();
+	m.buffer.allowance_changed();
+	CHECK(m.offset() == (isbs < 2 ? 16 : 0));
+}
+
+TEST_CASE("Erratum 1902691: what is stored is not what was told", "[trbe][errata]")
+{
+	TrbeErrata errata;
+	errata.corrupts = true;
+	Machine m(4, errata);
+	m.put_pointer(0);
+	m.enable(Mode::fill);
+	CHECK(m.take(10) == 10);
+	CHECK(m.byte(0) == 1);
+	CHECK(m.byte(1) == 1);
 }

@@ -3,6 +3,7 @@
 #include "vcpu.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hwsim::qemu
 {
@@ -23,18 +24,32 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 	left_at = caller;
 	if (version != control.version())
 		take_over();
+	if (site.instruction.access.kind != Kind::trace_synchronization)
+		synchronized = false;
 	switch (site.instruction.access.kind) {
 	case Kind::read:
 	case Kind::write:
 		return system_access(site);
 	case Kind::trace_synchronization:
 		/* QEMU then executes the instruction as a NOP. */
-		return unit.synchronize_buffer();
+		return synchronize_trace();
+	case Kind::context_synchronization:
+		/* QEMU executes it. */
+		return trbe.context_synchronization();
 	case Kind::command:
 		return command(site);
 	case Kind::none:
 		return;
 	}
+}
+
+/* Erratum 2054223: where trace is prohibited, one TSB CSYNC alone does nothing. */
+void Arm64Vcpu::synchronize_trace()
+{
+	if (errata.synchronizes_at_second && !unit.enabled() && !std::exchange(synchronized, true))
+		return;
+	unit.synchronize_buffer();
+	trbe.synchronize();
 }
 
 /* A separate function because command() never returns and would not destroy the string. */
@@ -63,7 +78,8 @@ void Arm64Vcpu::system_access(const Site &site)
 {
 	const arm64::SystemAccess &access = site.instruction.access;
 	const auto offset = arm64::trace_register_offset(access.reg);
-	if (site.block->level == program_level)
+	if (site.block->level == program_level ||
+		(access.reg == arm64::sysreg::midr_el1 && !whole.coresight().topology.midr))
 		return;
 	if (!has(access.reg)) {
 		counted.refused++;
@@ -128,6 +144,8 @@ std::optional<std::uint64_t> Arm64Vcpu::read_register(std::uint16_t reg)
 	if (reg == sysreg::id_aa64dfr0_el1)
 		return registers[Reg::id_aa64dfr0_el1] | (parts.has_system_registers() ? trace_ver : 0) |
 		       (parts.ete ? trace_filt : 0) | (parts.trbe ? trace_buffer : 0);
+	if (reg == sysreg::midr_el1)
+		return whole.coresight().topology.midr;
 	if (reg == sysreg::trfcr_el1 || reg == sysreg::trfcr_el2)
 		return unit.filter_control();
 	if (reg == sysreg::trfcr_el12)
@@ -145,6 +163,7 @@ bool Arm64Vcpu::write_register(std::uint16_t reg, std::uint64_t value)
 		return true;
 	}
 	if (reg == sysreg::trfcr_el1 || reg == sysreg::trfcr_el2) {
+		trbe.allowance_changed();
 		unit.set_filter_control(value);
 		return true;
 	}

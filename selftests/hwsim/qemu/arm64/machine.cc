@@ -33,7 +33,11 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	static bool is_longer(const Instruction &) { return false; }
 	static bool is_ours(const Instruction &instruction)
 	{
-		return instruction.access.kind != arm64::SystemAccess::Kind::none;
+		using Kind = arm64::SystemAccess::Kind;
+		const arm64::Topology &topology = static_cast<Arm64Machine &>(*machine).coresight().topology;
+		if (instruction.access.kind == Kind::context_synchronization)
+			return topology.midr && arm64::TrbeErrata::of(*topology.midr).wants_second_isb;
+		return instruction.access.kind != Kind::none;
 	}
 	static bool is_amended(const Instruction &) { return false; }
 	static std::uint64_t address_mask(const Place &) { return ~std::uint64_t{0}; }

@@ -45,9 +45,10 @@ arm64::etm::Features features(bool etmv4, bool el2)
 
 Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
 	: TracedVcpu(number, with), kernel_level(with.coresight().topology.el2 ? 2 : 1), whole(with),
-	  control(with.control()), parts{with.coresight().topology.of_cpu(Kind::ete, number),
-					   with.coresight().topology.of_cpu(Kind::trbe, number),
-					   with.coresight().topology.of_cpu(Kind::etm, number)},
+	  control(with.control()), errata(arm64::TrbeErrata::of(with.coresight().topology.midr.value_or(0))),
+	  parts{with.coresight().topology.of_cpu(Kind::ete, number),
+		  with.coresight().topology.of_cpu(Kind::trbe, number),
+		  with.coresight().topology.of_cpu(Kind::etm, number)},
 	  port(with.coresight(), with.coresight().input_of(number)),
 	  unit(features(parts.etm, with.coresight().topology.el2), virtual_counter,
 		  parts.etm ? static_cast<arm64::TraceSink &>(port) : trbe, *this, settings.faults)
@@ -134,6 +135,9 @@ void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		interrupted_at = from;
 		Place handler = state();
 		handler.pc = to;
+		if (unit.watches(place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2)).level) !=
+			unit.watches(handler.level))
+			trbe.allowance_changed();
 		const bool signature = syndrome() >> 26 == failed_authentication;
 		tracker.discontinuity(place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2)), handler, finished,
 			signature ? Cause::fault : Cause::interrupt);

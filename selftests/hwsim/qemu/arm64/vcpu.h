@@ -115,6 +115,7 @@ private:
 	void follow_write(const Before &was, std::uint8_t level);
 	bool carry_out();
 	void command(const Site &site);
+	void synchronize_trace();
 
 	/* Applies settings, and derives the instrumentation needed from registers */
 	void take_over();
@@ -126,7 +127,8 @@ private:
 	unsigned version = control.version();
 	arm64::Settings settings = control.settings();
 	Arm64Registers registers;
-	arm64::Trbe trbe{memory, *this, settings.faults};
+	const arm64::TrbeErrata errata;
+	arm64::Trbe trbe{memory, *this, settings.faults, errata};
 	/* CNTVCT, the counter of the guest's timers. */
 	struct VirtualCounter final : arm64::Clock {
 		std::uint64_t period_ns = 1;
@@ -144,6 +146,7 @@ private:
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
 	/* TRFCR_EL1 of a processor with EL2, which a host has as TRFCR_EL12: without guests it changes nothing. */
 	std::uint64_t filter_control_of_guests = 0;
+	bool synchronized = false; /* the last of our instructions was a TSB CSYNC */
 	bool begun = false;
 	std::uint64_t interrupted_at = 0; /* preferred return address of the exception being reported to the tracker */
 
