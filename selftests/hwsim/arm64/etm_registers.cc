@@ -106,6 +106,13 @@ std::optional<std::uint64_t> Registers::read(std::uint32_t offset) const
 	}
 }
 
+void Registers::set_no_comparators(bool now)
+{
+	no_comparators = now;
+	for (unsigned n = 0; now && n < features.address_pairs() * 2; n++)
+		values[reg::acvr / 4 + 2 * n] = values[reg::acatr / 4 + 2 * n] = 0;
+}
+
 bool Registers::write(std::uint32_t offset, std::uint64_t value)
 {
 	const Row *row = row_of(offset);
@@ -117,6 +124,8 @@ bool Registers::write(std::uint32_t offset, std::uint64_t value)
 		claimed &= ~value;
 	else if (offset == reg::oslar)
 		os_lock = value & 1;
+	else if (no_comparators && (row->offset == reg::acvr || row->offset == reg::acatr))
+		return true;
 	else if (offset == reg::prgctlr || !enabled())
 		values[offset / 4] = value & row->mask;
 	return true;

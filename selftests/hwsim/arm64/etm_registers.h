@@ -110,6 +110,8 @@ public:
 	void set(std::uint32_t offset, std::uint64_t value) { values[offset / 4] = value; }
 	/* Fault: TRCSTATR.IDLE is never set. */
 	void set_never_idle(bool now) { never_idle = now; }
+	/* Fault: there are no address comparators, whatever TRCIDR4 says. */
+	void set_no_comparators(bool now);
 	/* OSLSR_EL1.OSLK of the processor has changed. A trace unit with OSLM 0b100 follows it, one with OSLM 0b010 does not. */
 	void set_os_lock(bool now) { os_lock = features.has_os_lock() ? os_lock : now; }
 	bool os_locked() const { return os_lock; }
@@ -132,7 +134,7 @@ private:
 	std::array<std::uint64_t, 0x400> values{};
 	std::uint64_t claimed = 0;
 	bool os_lock = true; /* at reset */
-	bool never_idle = false;
+	bool never_idle = false, no_comparators = false;
 };
 
 } // namespace hwsim::arm64::etm

@@ -12,10 +12,14 @@ constexpr FaultName<Faults> all[] = {
 	{"overflow", &Faults::overflow},
 	{"external-abort", &Faults::external_abort},
 	{"lost-interrupt", &Faults::lost_interrupt},
+	{"late-interrupt", &Faults::late_interrupt},
+	{"spurious-interrupt", &Faults::spurious_interrupt},
+	{"no-comparators", &Faults::no_comparators},
 	{"never-idle", &Faults::never_idle},
 	{"flush-never-ends", &Faults::flush_never_ends},
 	{"never-ready", &Faults::never_ready},
 	{"memory-error", &Faults::memory_error},
+	{"frames-cut", &Faults::frames_cut},
 	{"claimed", &Faults::claimed},
 };
 
@@ -28,8 +32,10 @@ bool Faults::set(std::string_view text)
 
 std::string_view Faults::names()
 {
-	return "overflow:BYTES external-abort:BYTES lost-interrupt:N never-idle:1 flush-never-ends:1 "
-	       "never-ready:1 memory-error:BYTES claimed:1";
+	return "overflow:BYTES external-abort:BYTES lost-interrupt:N late-interrupt:N spurious-interrupt:N "
+	       "no-comparators:1 "
+	       "never-idle:1 flush-never-ends:1 "
+	       "never-ready:1 memory-error:BYTES frames-cut:1 claimed:1";
 }
 
 } // namespace hwsim::arm64

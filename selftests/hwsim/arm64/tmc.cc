@@ -55,6 +55,7 @@ void Tmc::set_faults(const Faults &now)
 {
 	never_ready = now.never_ready;
 	never_flushed = now.flush_never_ends;
+	frames_cut = now.frames_cut;
 	if (state == State::disabled || state == State::stopped)
 		show_ready();
 	if (now.memory_error == error_every)
@@ -246,6 +247,11 @@ void Tmc::show_ready()
 /* "Stopped" is entered when all has left the formatter; a software FIFO may have to be read first, to make room for it. */
 void Tmc::stop()
 {
+	constexpr std::uint64_t half = Formatter::frame_size / 2;
+	if (frames_cut && mode == Mode::circular && level >= half && offset >= half) {
+		offset -= half;
+		level -= half;
+	}
 	if ((is_software_fifo() && !formatter.frames().empty()) || !waiting.empty())
 		state = State::stopping;
 	else

@@ -140,7 +140,7 @@ private:
 	bool word_shown = false;        /* RRD shows the next word */
 	bool full_asserted = false;     /* the FULL output */
 	std::uint64_t trigger_left = 0; /* words until the trigger event; 0 if none is pending */
-	bool never_ready = false, never_flushed = false;
+	bool never_ready = false, never_flushed = false, frames_cut = false;
 	std::uint64_t error_every = 0, next_error = UINT64_MAX;
 	Counts counts;
 };

@@ -32,6 +32,7 @@ TraceUnit::TraceUnit(const Features &features, Clock &time, TraceSink &to, Trace
 void TraceUnit::set_faults(const Faults &now)
 {
 	registers.set_never_idle(now.never_idle);
+	registers.set_no_comparators(now.no_comparators);
 	if (now.overflow == overflow_every)
 		return;
 	overflow_every = now.overflow;

@@ -91,6 +91,15 @@ TEST_CASE("An enabled trace unit is not idle, and takes no other write than to T
 	CHECK(registers.read(reg::statr) == (bits::idle | bits::pmstable));
 	CHECK(registers.write(reg::configr, bits::cci));
 	CHECK(registers.read(reg::configr) == bits::cci);
+	CHECK(registers.write(reg::acvr, 0x1000));
+	registers.set_no_comparators(true);
+	CHECK(registers.read(reg::acvr) == 0);
+	CHECK(registers.write(reg::acvr + 8, 0x1000));
+	CHECK(registers.write(reg::acatr, 0xc));
+	CHECK((registers.read(reg::acvr + 8) == 0 && registers.read(reg::acatr) == 0));
+	registers.set_no_comparators(false);
+	CHECK(registers.write(reg::acvr, 0x1000));
+	CHECK(registers.read(reg::acvr) == 0x1000);
 	registers.set_never_idle(true);
 	CHECK(registers.read(reg::statr) == bits::pmstable);
 }

@@ -578,3 +578,18 @@ TEST_CASE("Faults of a TMC: a flush that never ends, not ready, errors of the me
 	m.trace(3000);
 	CHECK(m.has(memory_error));
 }
+
+TEST_CASE("Fault frames-cut: where it stops half of the last frame is missing", "[tmc][fault]")
+{
+	Machine m;
+	Faults faults;
+	faults.frames_cut = 1;
+	m.unit.set_faults(faults);
+	m.start(0, 4 * page);
+	m.trace(3000);
+	m.stop_by_flush();
+	REQUIRE(m.rwp() % 16 == 8);
+	const auto found = of_source(m.bytes(0, m.rwp() - 8), id);
+	CHECK(found.size() > 2900);
+	CHECK(std::ranges::equal(found, std::span(m.sent[id]).first(found.size())));
+}

@@ -133,14 +133,13 @@ void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		const bool finished = counter.finished();
 		counted.discontinuities++;
 		interrupted_at = from;
+		const Place origin = place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2));
 		Place handler = state();
 		handler.pc = to;
-		if (unit.watches(place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2)).level) !=
-			unit.watches(handler.level))
+		if (unit.watches(origin.level) != unit.watches(handler.level))
 			trbe.allowance_changed();
 		const bool signature = syndrome() >> 26 == failed_authentication;
-		tracker.discontinuity(place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2)), handler, finished,
-			signature ? Cause::fault : Cause::interrupt);
+		tracker.discontinuity(origin, handler, finished, signature ? Cause::fault : Cause::interrupt);
 		watch(handler.level);
 	}
 	counter.leave();
@@ -222,6 +221,17 @@ void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 	newest_output = std::chrono::steady_clock::now();
 	logs.trace_bytes(bytes);
 	whole.interrupts().deliver(memory);
+	if (late_interrupt && !--late_interrupt)
+		set_interrupt(true);
+	/*
+	 * Only where a program runs, which is interrupted at once: between sessions the in-tree driver dies of it. arm_trbe_irq_handler() hands
+	 * a handle of NULL to etm_perf_sink_config() before it looks whether there is one (7.2).
+	 */
+	if (settings.faults.spurious_interrupt && state().level == program_level &&
+		++writes % settings.faults.spurious_interrupt == 0) {
+		counted.interrupts_spurious++;
+		set_interrupt(true);
+	}
 }
 
 /* Sets or clears the interrupt's pending state in the GIC. It is level-triggered: pending while it is asserted and not being served. */
@@ -234,6 +244,13 @@ void Arm64Vcpu::maintenance_interrupt(bool asserted)
 			return;
 		}
 	}
+	late_interrupt = asserted ? settings.faults.late_interrupt : 0;
+	if (!late_interrupt)
+		set_interrupt(asserted);
+}
+
+void Arm64Vcpu::set_interrupt(bool asserted)
+{
 	memory.store(redistributors + per_processor * index + sgi_base + (asserted ? set_pending : clear_pending),
 		std::uint32_t{1} << trbe_interrupt);
 }
@@ -259,11 +276,13 @@ std::string Arm64Vcpu::statistics() const
 		" discontinuities %" PRIu64 " accesses %" PRIu64 " refused %" PRIu64 " starts %" PRIu64
 		" syncs %" PRIu64 " timestamps %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " overflows %" PRIu64
 		" buffers %" PRIu64 " stored %" PRIu64 " wraps %" PRIu64 " triggers %" PRIu64 " faults %" PRIu64
-		" interrupts %" PRIu64 " lost-interrupts %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
+		" interrupts %" PRIu64 " lost-interrupts %" PRIu64 " spurious-interrupts %" PRIu64 " unlogged %" PRIu64
+		" on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
 		counted.accesses, counted.refused, trace.starts, trace.syncs, trace.timestamps, trace.bytes, trace.lost,
 		trace.overflows, buffer.starts, buffer.bytes, buffer.wraps, buffer.triggers, buffer.faults,
-		counted.interrupts, counted.interrupts_lost, logs.missing(), unit.is_switched_on(), quiet_ms());
+		counted.interrupts, counted.interrupts_lost, counted.interrupts_spurious, logs.missing(),
+		unit.is_switched_on(), quiet_ms());
 	return text + first_impossible();
 }
 

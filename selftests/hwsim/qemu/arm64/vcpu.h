@@ -116,6 +116,7 @@ private:
 	bool carry_out();
 	void command(const Site &site);
 	void synchronize_trace();
+	void set_interrupt(bool asserted);
 
 	/* Applies settings, and derives the instrumentation needed from registers */
 	void take_over();
@@ -146,12 +147,16 @@ private:
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
 	/* TRFCR_EL1 of a processor with EL2, which a host has as TRFCR_EL12: without guests it changes nothing. */
 	std::uint64_t filter_control_of_guests = 0;
+	std::uint64_t late_interrupt =
+		0; /* fault: writes of the trace unit until the interrupt that is asserted is delivered */
+	std::uint64_t writes = 0;  /* of the trace unit; counted while interrupts are to be spurious */
 	bool synchronized = false; /* the last of our instructions was a TSB CSYNC */
 	bool begun = false;
 	std::uint64_t interrupted_at = 0; /* preferred return address of the exception being reported to the tracker */
 
 	struct {
-		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0;
+		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0,
+			      interrupts_spurious = 0;
 	} counted;
 };
 
