@@ -19,6 +19,8 @@ class AtbReceiver
 public:
 	/* Takes as many bytes of this trace ID as it can now, and returns how many; the caller keeps the rest. */
 	virtual std::size_t receive(std::uint8_t id, std::span<const std::uint8_t> bytes) = 0;
+	/* How many bytes of this trace ID it is certain to take now; it may take more. */
+	virtual std::size_t room(std::uint8_t id) const = 0;
 	/* The source with this trace ID signals a trigger. */
 	virtual void trigger(std::uint8_t id) = 0;
 
@@ -32,6 +34,8 @@ class AtbSender
 public:
 	/* Sends all trace still held at or above this point downstream, starting at the components nearest the sources. */
 	virtual void drain() = 0;
+	/* Is there still trace at or above this point that drain() could not send? */
+	virtual bool holds() const = 0;
 
 protected:
 	~AtbSender() = default;

@@ -37,6 +37,8 @@ public:
 
 	/* frames() returns the complete frames not yet taken; taken() removes this many bytes from them. */
 	std::span<const std::uint8_t> frames() const { return whole; }
+	/* Bytes in the frame that is not complete. */
+	std::size_t unfinished() const { return used; }
 	void taken(std::size_t bytes);
 
 private:

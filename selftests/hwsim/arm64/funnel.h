@@ -3,6 +3,7 @@
 #ifndef HWSIM_ARM64_FUNNEL_H
 #define HWSIM_ARM64_FUNNEL_H
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -33,6 +34,10 @@ public:
 		for (AtbSender *from : above)
 			from->drain();
 	}
+	bool holds() const override
+	{
+		return std::ranges::any_of(above, [](const AtbSender *from) { return from->holds(); });
+	}
 
 private:
 	static constexpr std::uint32_t control = 0x000, priorities = 0x004;
@@ -50,6 +55,7 @@ private:
 		{
 			return enabled() ? of->next->receive(id, bytes) : 0;
 		}
+		std::size_t room(std::uint8_t id) const override { return enabled() ? of->next->room(id) : 0; }
 		void trigger(std::uint8_t id) override
 		{
 			if (enabled())

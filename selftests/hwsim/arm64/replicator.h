@@ -26,11 +26,19 @@ public:
 
 	std::size_t receive(std::uint8_t id, std::span<const std::uint8_t> bytes) override
 	{
-		std::size_t taken = bytes.size();
+		const std::size_t taken = std::min(bytes.size(), room(id));
 		for (unsigned n = 0; n < outputs; n++)
 			if (leads(n, id))
-				taken = std::min(taken, next[n]->receive(id, bytes.first(taken)));
+				next[n]->receive(id, bytes.first(taken));
 		return taken;
+	}
+	std::size_t room(std::uint8_t id) const override
+	{
+		std::size_t least = SIZE_MAX;
+		for (unsigned n = 0; n < outputs; n++)
+			if (leads(n, id))
+				least = std::min(least, next[n]->room(id));
+		return least;
 	}
 	void trigger(std::uint8_t id) override
 	{
@@ -43,6 +51,7 @@ public:
 		if (above)
 			above->drain();
 	}
+	bool holds() const override { return above && above->holds(); }
 
 private:
 	bool leads(unsigned output, std::uint8_t id) const { return next[output] && !shows(4 * output, 1u << id / 16); }

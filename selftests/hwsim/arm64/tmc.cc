@@ -18,7 +18,7 @@ constexpr std::uint32_t no_more = 0xffff'ffff;
 /* What RWP and RRP say after a memory error. */
 constexpr std::uint64_t unknown = 0xff'ffff'fff0;
 /* RURP: the most that software may have read at once. */
-constexpr std::uint32_t most_read = 0x10'0000;
+constexpr std::uint32_t most_read = 0x10'0000, rurp_bits = 0x1f'ffff;
 
 constexpr std::uint32_t flush_control_bits = 0x3773, axi_bits = 0x000f'0fbf, watermark_bits = 0x3fff'ffff;
 
@@ -72,6 +72,35 @@ void Tmc::show_pair(std::uint32_t low, std::uint32_t high, std::uint64_t value)
 	show(high, static_cast<std::uint32_t>(value >> 32));
 }
 
+/* Which bits of a register can be written while capture is disabled; false if there is no such register here, or it is read-only. */
+bool Tmc::is_writable(std::uint32_t at, std::uint32_t &value) const
+{
+	switch (at) {
+	case reg::rsz:
+		value &= 0x7fff'ffff;
+		return in_memory();
+	case reg::axictl:
+		value &= axi_bits;
+		return in_memory();
+	case reg::dbalo:
+		return in_memory();
+	case reg::dbahi:
+		value &= 0xff;
+		return in_memory();
+	case reg::mode:
+		value &= 3;
+		return true;
+	case reg::bufwm:
+		value &= watermark_bits;
+		return true;
+	case reg::pscr:
+		value &= 0x1f;
+		return true;
+	default:
+		return at == reg::trg;
+	}
+}
+
 /* DDI0461, "Programmers model": while trace capture is enabled, only CTL and FFCR can be written; other writes are ignored. */
 bool Tmc::put(std::uint32_t at, std::uint32_t value)
 {
@@ -91,56 +120,39 @@ bool Tmc::put(std::uint32_t at, std::uint32_t value)
 	case reg::rrp:
 		put_read_pointer(value);
 		return true;
+	case reg::sts:
+		put_status(value);
+		return true;
 	case reg::rurp:
 		if (!in_memory() || !config.save_restore)
 			return false;
+		value &= rurp_bits;
 		if (enabled && mode == Mode::software_fifo_2 && value <= most_read)
 			read_on(std::min<std::uint64_t>(value, level));
 		return true;
-	case reg::sts:
 	case reg::rwp:
 	case reg::rrphi:
 	case reg::rwphi:
 		if (!enabled && config.save_restore)
-			show(at, at == reg::sts ? (read(at) & ~(full | triggered)) | (value & (full | triggered))
-						: value);
+			show(at, value);
 		return true;
-	case reg::rsz:
-		if (!in_memory())
-			return false;
-		value &= 0x7fff'ffff;
-		break;
-	case reg::axictl:
-		if (!in_memory())
-			return false;
-		value &= axi_bits;
-		break;
-	case reg::dbalo:
-		if (!in_memory())
-			return false;
-		break;
-	case reg::dbahi:
-		if (!in_memory())
-			return false;
-		value &= 0xff;
-		break;
-	case reg::mode:
-		value &= 3;
-		break;
-	case reg::bufwm:
-		value &= watermark_bits;
-		break;
-	case reg::trg:
-		break;
-	case reg::pscr:
-		value &= 0x1f;
-		break;
 	default:
-		return false;
+		if (!is_writable(at, value))
+			return false;
+		if (!enabled)
+			show(at, value);
+		return true;
 	}
-	if (!enabled)
-		show(at, value);
-	return true;
+}
+
+/* A memory error is cleared by a write of 1, once capture has ended. Full and Triggered can be restored on SoC-600. */
+void Tmc::put_status(std::uint32_t value)
+{
+	constexpr std::uint32_t restorable = full | triggered;
+	if ((state == State::disabled || state == State::stopped) && (value & memory_error))
+		show(reg::sts, read(reg::sts) & ~memory_error);
+	if (state == State::disabled && config.save_restore)
+		show(reg::sts, (read(reg::sts) & ~restorable) | (value & restorable));
 }
 
 /*
@@ -167,24 +179,50 @@ void Tmc::put_read_pointer(std::uint32_t value)
 }
 
 /*
- * "FFCR, Formatter and Flush Control": a manual flush completes at once and clears FlushMan. It stops the formatter if StopOnFl was set
- * before: that takes a write of its own.
+ * "FFCR, Formatter and Flush Control": a manual flush takes along what is held on the way here, and then clears FlushMan. It stops the
+ * formatter if StopOnFl was set before: that takes a write of its own.
  */
 void Tmc::put_flush_control(std::uint32_t value)
 {
-	const bool stops = shows(reg::ffcr, stop_on_flush);
+	const bool enables_stop = shows(reg::ffcr, stop_on_flush);
 	show(reg::ffcr, value & flush_control_bits);
 	if (!(value & tmc::flush))
 		return;
+	flushing = true;
+	stops = captures() && enables_stop;
+	show(reg::ffsr, read(reg::ffsr) | in_progress);
+	continue_flush();
+}
+
+/* A software FIFO that is full has to be read before the flush can end. */
+void Tmc::continue_flush()
+{
+	if (!flushing)
+		return;
+	if (captures())
+		drain();
+	if (captures() && above && above->holds())
+		return;
+	flushing = false;
+	show(reg::ffsr, read(reg::ffsr) & ~in_progress);
 	if (captures()) {
-		flush();
+		counts.flushes++;
+		flush_formatter();
 		if (stops)
 			stop();
 		else
 			show_pointers();
 	}
 	if (!never_flushed)
-		show(reg::ffcr, value & flush_control_bits & ~tmc::flush);
+		show(reg::ffcr, read(reg::ffcr) & ~tmc::flush);
+}
+
+void Tmc::flush_formatter()
+{
+	if (is_link())
+		return;
+	formatter.flush();
+	write_frames();
 }
 
 // --- start and stop -------------------------------------------------------------------------
@@ -201,9 +239,6 @@ Mode Tmc::mode_of_operation() const
 void Tmc::start()
 {
 	counts.starts++;
-	formatter.reset();
-	waiting.clear();
-	waiting_bytes = 0;
 	trigger_left = 0;
 	offset = level = 0;
 	mode = mode_of_operation();
@@ -219,23 +254,35 @@ void Tmc::start()
 	show(reg::ffsr, 0);
 	show(reg::sts, level ? full : 0);
 	show(reg::lbuflevel, 0);
+	show_pointers();
 	show_level();
 }
 
-/* Disabling takes effect at once: what has not been written by then is lost. */
+/* Disabling takes effect at once: what has not been written by then is lost, and what a software FIFO holds. */
 void Tmc::disable()
 {
-	counts.discarded += formatter.frames().size() + waiting_bytes;
+	counts.discarded += formatter.frames().size() + formatter.unfinished() + (is_software_fifo() ? level : 0);
 	formatter.reset();
-	waiting.clear();
-	waiting_bytes = 0;
+	discard_waiting();
 	if (state != State::stopped)
 		show_pointers();
 	state = State::disabled;
 	level = 0;
+	flushing = false;
+	if (!never_flushed)
+		show(reg::ffcr, read(reg::ffcr) & ~tmc::flush);
 	show(reg::ffsr, stopped);
 	show_ready();
 	show_level();
+	if (above)
+		above->drain();
+}
+
+void Tmc::discard_waiting()
+{
+	counts.discarded += waiting_bytes;
+	waiting.clear();
+	waiting_bytes = 0;
 }
 
 /* Capture has ended: sets STS.TMCReady, unless the fault prevents it. */
@@ -266,16 +313,9 @@ void Tmc::become_stopped()
 	show_ready();
 	show_pointers();
 	show_level();
-}
-
-void Tmc::flush()
-{
-	counts.flushes++;
-	drain();
-	if (is_link())
-		return;
-	formatter.flush();
-	write_frames();
+	/* It takes everything now, and discards it. */
+	if (above)
+		above->drain();
 }
 
 void Tmc::drain()
@@ -312,9 +352,28 @@ std::size_t Tmc::receive(std::uint8_t id, std::span<const std::uint8_t> bytes)
 	return bytes.size();
 }
 
-/* Passes trace on in order. Bytes that the receiver does not take stay, together with all that follow them. */
+std::size_t Tmc::room(std::uint8_t) const
+{
+	if (!captures() || mode == Mode::circular)
+		return SIZE_MAX;
+	if (is_link())
+		return config.ram - waiting_bytes;
+	/* A byte takes two places of a frame's 15 where its trace ID comes before it. */
+	const std::uint64_t frames =
+		(buffer.size() - std::min(buffer.size(), level + formatter.frames().size())) / Formatter::frame_size;
+	constexpr std::uint64_t places = Formatter::frame_size - 1;
+	return frames ? std::max<std::uint64_t>((frames - 1) * places / 2, 1) : 0;
+}
+
+/*
+ * Passes trace on in order. Bytes that the receiver does not take stay, together with all that follow them. The receiver may ask for more
+ * meanwhile, if a trigger flushes it.
+ */
 void Tmc::let_through()
 {
+	if (passing_on)
+		return;
+	passing_on = true;
 	while (!waiting.empty() && next) {
 		Waiting &first = waiting.front();
 		const std::size_t taken = next->receive(first.id, first.bytes);
@@ -325,6 +384,7 @@ void Tmc::let_through()
 			break;
 		waiting.erase(waiting.begin());
 	}
+	passing_on = false;
 	if (state == State::stopping && waiting.empty())
 		become_stopped();
 	show_level();
@@ -415,7 +475,8 @@ void Tmc::write_frames()
 		show_pointers();
 	show_level();
 	if (trigger_event && captures() && shows(reg::ffcr, flush_on_trigger)) {
-		flush();
+		drain();
+		flush_formatter();
 		if (shows(reg::ffcr, stop_on_flush))
 			stop();
 	}
@@ -518,6 +579,7 @@ void Tmc::read_on(std::uint64_t bytes)
 		become_stopped();
 	if (above && captures() && is_software_fifo())
 		above->drain();
+	continue_flush();
 	show_pointers();
 	show_level();
 }

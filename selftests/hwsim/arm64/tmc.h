@@ -41,7 +41,7 @@ constexpr std::uint32_t full = 1, triggered = 1 << 1, ready = 1 << 2, formatter_
 /* FFCR */
 constexpr std::uint32_t flush_on_trigger = 1 << 5, flush = 1 << 6, stop_on_flush = 1 << 12, stop_on_trigger = 1 << 13;
 /* FFSR */
-constexpr std::uint32_t stopped = 1 << 1;
+constexpr std::uint32_t in_progress = 1, stopped = 1 << 1;
 constexpr std::uint32_t scatter_gather = 1 << 7; /* AXICTL */
 
 enum class Kind : std::uint8_t { etb = 0, etr = 1, etf = 2 };
@@ -75,8 +75,10 @@ public:
 	void connect_full(std::function<void(bool)> to) { full_output = std::move(to); }
 
 	std::size_t receive(std::uint8_t id, std::span<const std::uint8_t> bytes) override;
+	std::size_t room(std::uint8_t id) const override;
 	void trigger(std::uint8_t id) override;
 	void drain() override;
+	bool holds() const override { return !waiting.empty() || (above && above->holds()); }
 
 	void was_read(std::uint32_t offset) override;
 	bool flushes(std::uint32_t offset, std::uint32_t value) const override
@@ -93,6 +95,8 @@ private:
 	};
 
 	bool put(std::uint32_t offset, std::uint32_t value) override;
+	bool is_writable(std::uint32_t offset, std::uint32_t &value) const;
+	void put_status(std::uint32_t value);
 	void put_flush_control(std::uint32_t value);
 	void put_read_pointer(std::uint32_t value);
 	bool captures() const { return state == tmc::State::running; }
@@ -112,7 +116,9 @@ private:
 	void stop();
 	void become_stopped();
 	void show_ready();
-	void flush();
+	void continue_flush();
+	void flush_formatter();
+	void discard_waiting();
 	void let_through();
 	std::size_t fill(std::uint8_t id, std::span<const std::uint8_t> bytes);
 	void write_frames();
@@ -134,6 +140,8 @@ private:
 	Formatter formatter;
 	std::vector<Waiting> waiting; /* trace in an ETF in hardware FIFO mode */
 	std::size_t waiting_bytes = 0;
+	bool passing_on = false;              /* let_through() is at work */
+	bool flushing = false, stops = false; /* a manual flush has not ended; it stops the formatter then */
 	TmcBuffer buffer;
 	/* In bytes: the offset of the next frame, and how much of what is stored before it has not been read or overwritten. */
 	std::uint64_t offset = 0, level = 0;

@@ -33,6 +33,8 @@ bool is_of_cpu(Kind kind)
 	return kind == Kind::ete || kind == Kind::trbe || kind == Kind::etm;
 }
 
+constexpr unsigned most_interrupts = 32;
+
 bool is_tmc(Kind kind)
 {
 	return kind == Kind::etr || kind == Kind::etf || kind == Kind::etb;
@@ -180,6 +182,9 @@ private:
 			node.save_restore = true;
 		} else if (word == "interrupt" && is_tmc(node.kind)) {
 			node.interrupt = interrupts++;
+			if (interrupts > most_interrupts)
+				refuse("there are " + std::to_string(most_interrupts) +
+					" interrupts, and none left for " + node.name);
 		} else {
 			refuse(node.name + " is not " + word);
 		}

@@ -286,7 +286,7 @@ void TraceUnit::interrupt(const Place &from, const Place &to)
 		stream.handler({to.pc}, context(to.level));
 }
 
-/* ISB is a P0 element; a new context identifier takes effect after it. */
+/* ISB is a P0 element; a new context identifier takes effect after it, CONTEXTIDR_EL2 in the place of a VMID included. */
 void TraceUnit::barrier(std::uint64_t, const Place &next)
 {
 	if (!stream.enabled())
@@ -294,7 +294,7 @@ void TraceUnit::barrier(std::uint64_t, const Place &next)
 	stream.executed();
 	nothing_since = false;
 	led_to(next);
-	if (stream.enabled() && registers.is_set(reg::configr, bits::cid))
+	if (stream.enabled() && registers.is_set(reg::configr, bits::cid | bits::vmid))
 		stream.context(context(next.level));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace hwsim::arm64
 {
@@ -16,6 +17,8 @@ constexpr std::uint64_t limitr_bits = ~std::uint64_t{0xfff} | 0x7f;
 constexpr std::uint64_t sr_bits = 0x00ff'ffff'fc76'ffff;
 /* TRBSR_EL1.EC and MSS. */
 constexpr std::uint64_t syndrome = (std::uint64_t{0x3f} << trbe::event_class) | 0xffff;
+/* Erratum 2054223: bytes that are lost when the buffer is disabled without an effective TSB CSYNC. */
+constexpr std::uint64_t most_unsynchronized = 16;
 /* 4 GiB, more memory than any guest has. Buffer pages beyond this are not translated, and count as unmapped. */
 constexpr std::uint64_t most_pages = std::uint64_t{1} << 20;
 
@@ -37,7 +40,7 @@ std::uint64_t Trbe::read(Reg which) const
 	case Reg::limitr:
 		return limitr;
 	case Reg::ptr:
-		return ptr;
+		return ptr - unsynchronized;
 	case Reg::baser:
 		return baser;
 	case Reg::sr:
@@ -60,7 +63,7 @@ std::uint64_t Trbe::read(Reg which) const
  */
 bool Trbe::write(Reg which, std::uint64_t value)
 {
-	if (deaf && which != Reg::mpam && which != Reg::idr)
+	if (deaf && which != Reg::mpam && which != Reg::mar && which != Reg::idr)
 		return true;
 	switch (which) {
 	case Reg::limitr: {
@@ -69,6 +72,8 @@ bool Trbe::write(Reg which, std::uint64_t value)
 		if (!was && enabled())
 			start();
 		deaf = was && !enabled() && errata.ignores_writes;
+		if (was && !enabled())
+			ptr -= std::exchange(unsynchronized, 0);
 		return true;
 	}
 	case Reg::sr:
@@ -106,6 +111,7 @@ void Trbe::start()
 {
 	counts.starts++;
 	isbs = 0;
+	begin = ptr;
 	pages.clear();
 	if (ptr < baser || ptr >= limit()) {
 		fault(implementation_defined << event_class);
@@ -227,6 +233,8 @@ std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 				trigger_event();
 		}
 	}
+	if (errata.synchronizes_at_second && taken)
+		unsynchronized = accepts() && ptr > begin ? std::min(ptr - begin, most_unsynchronized) : 0;
 	return taken;
 }
 

@@ -71,8 +71,12 @@ public:
 	bool write(trbe::Reg reg, std::uint64_t value);
 
 	/* A TSB CSYNC, once the trace unit's bytes are here. */
-	void synchronize() { deaf = false; }
-	/* The processor has executed an ISB; trace has become allowed or prohibited, other than by an ERET. Only asked for by an erratum. */
+	void synchronize()
+	{
+		deaf = false;
+		unsynchronized = 0;
+	}
+	/* A context synchronization event: ISB, an exception, a return from one. Trace has become allowed or prohibited, other than by an ERET. Only asked for by an erratum. */
 	void context_synchronization() { isbs++; }
 	void allowance_changed();
 
@@ -109,7 +113,9 @@ private:
 		pages;                   /* translations of the pages from baser on, and of the one behind the limit */
 	std::vector<std::uint8_t> wrong; /* erratum: bytes that are stored in the place of what was told */
 	bool deaf = false;               /* erratum: ignores writes to its registers */
-	unsigned isbs = 0;               /* since it was enabled */
+	/* Errata: context synchronization events since it was enabled; where it began; bytes that a disable would lose now. */
+	unsigned isbs = 0;
+	std::uint64_t begin = 0, unsynchronized = 0;
 	std::uint64_t abort_every = 0, next_abort = UINT64_MAX;
 	Counts counts;
 };

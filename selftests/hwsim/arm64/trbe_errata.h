@@ -17,7 +17,10 @@ struct TrbeErrata {
 	bool overwrites_base = false;
 	/* 2224489, 2253138: there it also writes to the page behind the limit, up to one cache line. */
 	bool writes_out_of_range = false;
-	/* 2054223, 2067961: where trace is prohibited, a TSB CSYNC does nothing, unless another one came just before. */
+	/*
+	 * 2054223, 2067961: where trace is prohibited, a TSB CSYNC does nothing, unless another one came just before. The last bytes are lost
+	 * when the buffer is disabled then.
+	 */
 	bool synchronizes_at_second = false;
 	/* 2064142: once it is disabled, writes to its registers are ignored until a TSB CSYNC. */
 	bool ignores_writes = false;

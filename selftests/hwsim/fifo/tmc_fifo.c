@@ -4,14 +4,18 @@
  * addresses, an ETF in software FIFO mode takes the trace, and the interrupt of its watermark has the RAM read out. No kernel has a driver of
  * that mode.
  *
- * Tracing begins when the module is loaded, and ends when "stop" is written to; then there is debugfs tmc_fifo/frames.
+ * Tracing begins when the module is loaded, and ends when "stop" is written to; then there is debugfs tmc_fifo/frames. The registers of a
+ * trace unit take stores of its own processor only: both have to be done on processor 0.
  */
 #include <linux/debugfs.h>
 #include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/iopoll.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/minmax.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/of_irq.h>
@@ -80,13 +84,15 @@ static u32 *frames;
 static struct debugfs_blob_wrapper blob;
 static u32 interrupts, most;
 static struct dentry *dir;
+static DEFINE_MUTEX(tracing_mutex); /* of @tracing */
+static bool tracing;
 
 /* Until it is empty twice in a row: a read that finds nothing has the TMC look for more. */
 static void fifo_drain(void)
 {
 	unsigned long flags;
 	unsigned int nothing = 0;
-	u32 words = 0;
+	u32 bytes = 0;
 
 	spin_lock_irqsave(&lock, flags);
 	while (nothing < 2 && blob.size < FRAMES_SIZE) {
@@ -97,9 +103,9 @@ static void fifo_drain(void)
 			continue;
 		frames[blob.size / sizeof(word)] = word;
 		blob.size += sizeof(word);
-		words++;
+		bytes += sizeof(word);
 	}
-	most = max(most, words);
+	most = max(most, bytes);
 	spin_unlock_irqrestore(&lock, flags);
 }
 
@@ -110,13 +116,17 @@ static irqreturn_t fifo_interrupt(int number, void *unused)
 	return IRQ_HANDLED;
 }
 
-static void fifo_start(void)
+static int fifo_start(void)
 {
-	u32 words = readl(etf + TMC_RSZ);
+	u32 size = readl(etf + TMC_RSZ) * sizeof(u32);
 
+	if (watermark < sizeof(u32) || watermark >= size) {
+		pr_err("tmc_fifo: watermark=%u refused: 4 to %u\n", watermark, size - 1);
+		return -EINVAL;
+	}
 	writel(LAR_UNLOCK, etf + LAR);
 	writel(MODE_SOFTWARE_FIFO, etf + TMC_MODE);
-	writel(words - watermark / sizeof(u32), etf + TMC_BUFWM);
+	writel((size - watermark) / sizeof(u32), etf + TMC_BUFWM);
 	writel(FFCR_FORMAT, etf + TMC_FFCR);
 	writel(1, etf + TMC_CTL);
 
@@ -143,15 +153,15 @@ static void fifo_start(void)
 	writel(0, etm + TRCACATR0);
 	writel(0, etm + TRCACATR0 + 8);
 	writel(1, etm + TRCPRGCTLR);
+	return 0;
 }
 
 /* DDI0461 2.2.2, "Standard usage models for the TMC": what a flush has sent may take more than the room that there is. */
-static int fifo_stop(const char *value, const struct kernel_param *param)
+static int fifo_flush(void)
 {
+	unsigned long end = jiffies + 10 * HZ;
 	u32 status;
 
-	if (!etm)
-		return -ENODEV;
 	writel(0, etm + TRCPRGCTLR);
 	if (readl_poll_timeout(etm + TRCSTATR, status, status & TRCSTATR_IDLE, 1, USEC_PER_SEC))
 		return -ETIMEDOUT;
@@ -159,11 +169,28 @@ static int fifo_stop(const char *value, const struct kernel_param *param)
 	writel(FFCR_FORMAT | FFCR_STOP_ON_FLUSH | FFCR_FLUSH, etf + TMC_FFCR);
 	do {
 		fifo_drain();
-	} while (!(readl(etf + TMC_STS) & STS_READY) && blob.size < FRAMES_SIZE);
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+	} while (!(readl(etf + TMC_STS) & STS_READY));
 	fifo_drain();
-	writel(0, etf + TMC_CTL);
-	debugfs_create_blob("frames", 0400, dir, &blob);
 	return 0;
+}
+
+/* RRD of a disabled TMC is what the RAM happens to hold: nobody may read then. */
+static int fifo_stop(const char *value, const struct kernel_param *param)
+{
+	int ret = -EALREADY;
+
+	mutex_lock(&tracing_mutex);
+	if (tracing) {
+		tracing = false;
+		ret = fifo_flush();
+		disable_irq(irq);
+		writel(0, etf + TMC_CTL);
+		debugfs_create_blob("frames", 0400, dir, &blob);
+	}
+	mutex_unlock(&tracing_mutex);
+	return ret;
 }
 
 static const struct kernel_param_ops stop_ops = { .set = fifo_stop };
@@ -198,6 +225,8 @@ static void unmap(void __iomem *at)
 static void fifo_release(void)
 {
 	debugfs_remove(dir);
+	if (irq)
+		irq_dispose_mapping(irq);
 	unmap(etm);
 	unmap(funnel);
 	unmap(etf);
@@ -226,9 +255,16 @@ static int __init fifo_init(void)
 	err = request_irq(irq, fifo_interrupt, 0, "tmc_fifo", etf);
 	if (err)
 		goto release;
-	fifo_start();
+	err = fifo_start();
+	if (err)
+		goto free;
+	mutex_lock(&tracing_mutex);
+	tracing = true;
+	mutex_unlock(&tracing_mutex);
 	return 0;
 
+free:
+	free_irq(irq, etf);
 release:
 	fifo_release();
 	return err;
@@ -236,9 +272,9 @@ release:
 
 static void __exit fifo_exit(void)
 {
+	free_irq(irq, etf);
 	writel(0, etm + TRCPRGCTLR);
 	writel(0, etf + TMC_CTL);
-	free_irq(irq, etf);
 	fifo_release();
 }
 

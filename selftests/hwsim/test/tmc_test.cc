@@ -193,8 +193,9 @@ TEST_CASE("Scattered pages are found by tables, as they were when it was started
 	entry(page + 4, 2 * page, 3);
 	entry(2 * page, 7 * page, 2);
 	entry(2 * page + 4, 12 * page, 1);
+	entry(2 * page + 8, 20 * page, 2);
 	m.set(reg::axictl, scatter_gather);
-	m.start(page, 3 * page);
+	m.start(page, 4 * page);
 	entry(2 * page, 100 * page, 2);
 	m.trace(2 * page + 1500);
 	m.stop_by_flush();
@@ -207,6 +208,13 @@ TEST_CASE("Scattered pages are found by tables, as they were when it was started
 		frames.insert(frames.end(), of_page.begin(), of_page.end());
 	}
 	CHECK(of_source(frames, id) == m.sent[id]);
+	/* There are three pages, however many were asked for. */
+	m.set(reg::ctl, 0);
+	m.start(page, 4 * page);
+	m.trace(3 * page);
+	m.stop_by_flush();
+	CHECK(m.has(full));
+	CHECK_FALSE(m.has(memory_error));
 }
 
 TEST_CASE("Behind a CATU it writes where that leads, and says its own addresses", "[tmc][catu]")
@@ -267,6 +275,7 @@ TEST_CASE("What a RAM has is read word by word, the oldest first", "[tmc]")
 			m.set(reg::ffcr, formats);
 			m.set(reg::ctl, capture);
 			m.trace(size);
+			m.unit.was_read(reg::rrd);
 			CHECK(m.unit.read(reg::rrd) == 0xffff'ffff);
 			m.stop_by_flush();
 			CHECK(m.has(full) == (size > 4096));
@@ -324,7 +333,9 @@ TEST_CASE("Who is behind leaves out the oldest words of a stopped RAM", "[tmc]")
 	m.trace(6000);
 	m.stop_by_flush();
 	m.set(reg::rrp, (m.unit.read(reg::rwp) + 4096 - 1024) % 4096);
-	const auto found = of_source(m.read_ram(), id);
+	const auto frames = m.read_ram();
+	CHECK(frames.size() == 1024);
+	const auto found = of_source(frames, id);
 	REQUIRE(found.size() > 800);
 	CHECK(std::ranges::equal(found, std::span(m.sent[id]).last(found.size())));
 }
@@ -385,6 +396,7 @@ TEST_CASE("A software FIFO is read while it fills, and loses nothing: its source
 			CHECK(m.unit.read(reg::lbuflevel) == 1024);
 			read_fifo(m, frames);
 			CHECK((m.has(empty) && !m.has(full)));
+			CHECK(m.unit.read(reg::lbuflevel) == 1024);
 			m.unit.was_read(reg::lbuflevel);
 			CHECK(m.unit.read(reg::lbuflevel) == 0);
 		}
@@ -470,6 +482,135 @@ TEST_CASE("Software FIFO mode 2 is read in memory, and RURP makes room", "[tmc][
 	older.trace(600);
 	older.unit.was_read(reg::rrd);
 	CHECK(older.unit.read(reg::rrd) != 0xffff'ffff);
+	/* An ETB is no hardware FIFO, either. */
+	Machine etb({Kind::etb, false, 4096});
+	etb.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	etb.start_fifo(0, 0);
+	etb.trace(600);
+	etb.unit.was_read(reg::rrd);
+	CHECK(etb.unit.read(reg::rrd) != 0xffff'ffff);
+}
+
+TEST_CASE("The output FULL is of an enabled TMC", "[tmc][fifo]")
+{
+	for (const Mode mode : {Mode::software_fifo, Mode::circular}) {
+		Machine m({Kind::etb, false, 4096});
+		std::vector<bool> output;
+		m.unit.connect_full([&output](bool asserted) { output.push_back(asserted); });
+		m.set(reg::mode, static_cast<std::uint32_t>(mode));
+		m.start_fifo(0, 0);
+		(void)m.unit.receive(id, std::vector<std::uint8_t>(6000, 1));
+		CHECK(output == std::vector<bool>{true});
+		m.set(reg::ctl, 0);
+		CHECK(output == std::vector<bool>{true, false});
+	}
+}
+
+TEST_CASE("A trigger that flushes what passes it on sends nothing twice", "[tmc]")
+{
+	Machine upper({Kind::etf, false, 4096}), lower;
+	upper.unit.connect(lower.unit);
+	lower.unit.connect_from(upper.unit);
+	upper.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	upper.set(reg::ctl, capture);
+	lower.set(reg::trg, 0);
+	lower.start(0, 8 * page);
+	for (unsigned i = 0; i < 10; i++) {
+		upper.trace(90, i % 2 ? 0x10 : 0x12);
+		if (i == 3)
+			upper.unit.trigger(0x10);
+	}
+	upper.trace(2000, 0x10);
+	CHECK(lower.has(triggered));
+	lower.stop_by_flush();
+	const auto frames = lower.bytes(0, lower.rwp());
+	CHECK(of_source(frames, 0x10) == upper.sent[0x10]);
+	CHECK(of_source(frames, 0x12) == upper.sent[0x12]);
+	CHECK(upper.unit.statistics().bytes == upper.sent[0x10].size() + upper.sent[0x12].size());
+}
+
+TEST_CASE("A flush does not end before what is above has come", "[tmc][fifo]")
+{
+	Machine upper({Kind::etf, false, 4096}), lower({Kind::etb, false, 1024});
+	std::vector<std::uint8_t> frames;
+	upper.unit.connect(lower.unit);
+	lower.unit.connect_from(upper.unit);
+	upper.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	upper.set(reg::ctl, capture);
+	lower.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+	lower.start_fifo(0, 0);
+	upper.trace(3000);
+	lower.stop_by_flush();
+	CHECK((lower.unit.read(reg::ffcr) & tmc::flush));
+	CHECK((lower.unit.read(reg::ffsr) & in_progress));
+	CHECK_FALSE(lower.has(ready));
+	read_fifo(lower, frames);
+	CHECK_FALSE((lower.unit.read(reg::ffcr) & tmc::flush));
+	CHECK(lower.has(ready));
+	CHECK(of_source(frames, id) == upper.sent[id]);
+	CHECK(lower.unit.statistics().flushes == 1);
+	/* Who does not read, but disables it, loses the rest, which is counted: here, or above, from where it goes on being sent. */
+	lower.set(reg::ctl, 0);
+	lower.set(reg::ffcr, formats);
+	lower.set(reg::ctl, capture);
+	upper.trace(3000);
+	lower.stop_by_flush();
+	lower.set(reg::ctl, 0);
+	CHECK(lower.unit.read(reg::ffcr) == (formats | stop_on_flush));
+	CHECK(lower.unit.statistics().discarded >= 2900);
+	CHECK_FALSE(upper.unit.holds());
+}
+
+TEST_CASE("What is lost by a disable is counted, wherever it was", "[tmc]")
+{
+	Machine link({Kind::etf, false, 4096}), fifo({Kind::etb, false, 4096});
+	link.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	link.set(reg::ctl, capture);
+	link.trace(700);
+	link.set(reg::ctl, 0);
+	CHECK(link.unit.statistics().discarded == 700);
+	fifo.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+	fifo.start_fifo(0, 0);
+	fifo.trace(700);
+	fifo.set(reg::ctl, 0);
+	CHECK(fifo.unit.statistics().discarded >= 700);
+}
+
+TEST_CASE("A memory error is cleared by a write, once it has stopped", "[tmc]")
+{
+	Machine m;
+	m.start(255 * page, 2 * page);
+	m.trace(page + 2000);
+	CHECK(m.has(memory_error));
+	m.set(reg::sts, 0);
+	CHECK(m.has(memory_error));
+	m.set(reg::sts, memory_error);
+	CHECK_FALSE(m.has(memory_error));
+}
+
+TEST_CASE("What was in it when it was disabled does not come with the next start", "[tmc]")
+{
+	Machine upper({Kind::etf, false, 4096}), lower({Kind::etb, false, 4096});
+	upper.unit.connect(lower.unit);
+	lower.unit.connect_from(upper.unit);
+	for (const bool first : {true, false}) {
+		upper.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+		upper.set(reg::ctl, capture);
+		lower.set(reg::ffcr, formats);
+		lower.set(reg::ctl, capture);
+		CHECK(upper.unit.receive(first ? 0x10 : 0x12, std::vector<std::uint8_t>(200, 1)) == 200);
+		CHECK(lower.unit.receive(first ? 0x14 : 0x16, std::vector<std::uint8_t>(100, 1)) == 100);
+		if (!first)
+			break;
+		upper.set(reg::ctl, 0);
+		lower.set(reg::ctl, 0);
+	}
+	lower.stop_by_flush();
+	const auto frames = lower.read_ram();
+	CHECK(of_source(frames, 0x10).empty());
+	CHECK(of_source(frames, 0x14).empty());
+	CHECK(of_source(frames, 0x12).size() == 200);
+	CHECK(of_source(frames, 0x16).size() == 100);
 }
 
 TEST_CASE("What RRD shows does not change while software does not look", "[tmc][fifo]")
@@ -508,6 +649,12 @@ TEST_CASE(
 		upper.trace(100);
 	CHECK((upper.has(full) && lower.has(full)));
 	CHECK(output == std::vector<bool>{true});
+	/* What it holds has an end, too. */
+	std::vector<std::uint8_t> more(5000, 0x77);
+	more.resize(upper.unit.receive(0x10, more));
+	CHECK(more.size() < 4096);
+	CHECK(upper.unit.receive(0x10, more) == 0);
+	upper.sent[id].insert(upper.sent[id].end(), more.begin(), more.end());
 	/* It cannot stop before it has passed everything on. */
 	upper.stop_by_flush();
 	CHECK_FALSE(upper.has(ready));
@@ -553,6 +700,29 @@ TEST_CASE("A trigger is in the trace, and may stop it some words later", "[tmc]"
 		CHECK(stops == (m.unit.statistics().discarded > 0));
 		m.stop_by_flush();
 		CHECK(of_source(m.bytes(0, m.rwp()), Formatter::trigger_id).size() == 1);
+	}
+}
+
+TEST_CASE("A trigger event follows TRG words and one more, and may flush", "[tmc]")
+{
+	constexpr std::uint32_t words = 511;
+	for (const bool flushes : {false, true}) {
+		Machine m;
+		m.set(reg::trg, words);
+		m.start(0, 4 * page);
+		m.set(reg::ffcr, (formats & ~flush_on_trigger) | (flushes ? flush_on_trigger : 0));
+		m.unit.trigger(id);
+		m.trace(1);
+		/* Bursts of 512 bytes: four of them are what it takes. */
+		while (m.unit.statistics().bytes < 4 * 512) {
+			CHECK_FALSE(m.has(triggered));
+			CHECK(m.unit.read(reg::trg) == words - m.unit.statistics().bytes / 4);
+			m.trace(15);
+		}
+		CHECK(m.has(triggered));
+		CHECK(m.unit.read(reg::trg) == 0);
+		/* What is in the formatter is written, too. */
+		CHECK((m.unit.statistics().bytes > 4 * 512) == flushes);
 	}
 }
 

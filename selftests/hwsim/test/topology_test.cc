@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "../arm64/coresight.h"
+#include "../tools/deframer.h"
 #include "memory_fake.h"
 
 using namespace hwsim::arm64;
@@ -180,4 +181,41 @@ TEST_CASE("A topology says what processors there are", "[topology]")
 	for (const char *wrong : {"processors el3\n", "processors midr=0x1ffffffff\n", "processors midr=a510\n",
 		     "processors el2 each\n"})
 		CHECK_THROWS(Topology::read(wrong, 1));
+}
+
+TEST_CASE("A replicator gives both outputs the same, however little one of them takes", "[topology]")
+{
+	FakeMemory memory(1 << 18);
+	Coresight machine(Topology::read("etm a cpu=0 out=r\nreplicator r out=x out=y\netr x\netb y\n", 1), memory);
+	constexpr unsigned replicator = 0, etr = 1, etb = 2;
+	for (const unsigned page : {replicator, etr, etb})
+		unlock(*machine.at(page));
+	machine.at(etr)->write(tmc::reg::rsz, 0x8000);
+	machine.at(etr)->write(tmc::reg::ctl, tmc::capture);
+	machine.at(etb)->write(tmc::reg::mode, static_cast<std::uint32_t>(tmc::Mode::software_fifo));
+	machine.at(etb)->write(tmc::reg::ctl, tmc::capture);
+	AtbPort port(machine, machine.input_of(0));
+	port.set_id(0x10);
+	std::size_t taken = 0;
+	for (unsigned i = 0; i < 200; i++)
+		taken += port.take(std::vector<std::uint8_t>(1000, 1));
+	/* The ETB is full, so that neither takes more. */
+	CHECK(taken > 50'000);
+	CHECK(taken < 70'000);
+	machine.at(etr)->write(tmc::reg::ffcr, tmc::stop_on_flush);
+	machine.at(etr)->write(tmc::reg::ffcr, tmc::stop_on_flush | tmc::flush);
+	hwsim::Deframer reader;
+	reader.process(std::span(memory.bytes).first(machine.at(etr)->read(tmc::reg::rwp)));
+	std::size_t found = 0;
+	for (std::uint8_t id = 1; id < 0x70; id++)
+		found += reader.of(id).size();
+	CHECK(found == taken);
+}
+
+TEST_CASE("There are no more interrupts than the machine has", "[topology]")
+{
+	std::string text;
+	for (unsigned n = 0; n < 33; n++)
+		text += "etb b" + std::to_string(n) + " interrupt\n";
+	CHECK_THROWS(Topology::read(text, 1));
 }

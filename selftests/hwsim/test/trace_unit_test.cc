@@ -314,11 +314,14 @@ TEST_CASE("A trace unit has the trace ID that it is given", "[trace-unit]")
 
 TEST_CASE("A switch of tasks is told where it takes effect", "[trace-unit]")
 {
-	Machine m(bits::cid);
-	m.level = el1;
+	const bool host = GENERATE(false, true);
+	Machine m(host ? bits::vmid | bits::vmidopt : bits::cid, host ? etm::Features{}.with_el2() : etm::Features{});
+	constexpr std::uint64_t cx = 1 << 3;
+	m.unit.set_filter_control(e0tre | e1tre | (host ? cx : 0));
+	m.level = host ? 2 : el1;
 	m.switch_on();
 	m.run(kernel_code, 4, Branch::barrier, kernel_code + 16);
-	m.context = 77;
+	(host ? m.virtual_context : m.context) = 77;
 	m.run(kernel_code + 16, 4, Branch::barrier, kernel_code + 32);
 	m.run(kernel_code + 32, 4, Branch::barrier, kernel_code + 48);
 	m.switch_off();
@@ -566,4 +569,76 @@ TEST_CASE("Code at EL1 of a processor with EL2, a guest's, is not traced", "[tra
 	m.run(kernel_code, 1, Branch::jump, kernel_code + 0x100);
 	CHECK_FALSE(m.unit.enabled());
 	CHECK(m.said().empty());
+}
+
+TEST_CASE("Without VMIDOPT a host's code is of VMID 0", "[trace-unit]")
+{
+	Machine m(bits::vmid, etm::Features{}.with_el2());
+	constexpr std::uint64_t cx = 1 << 3;
+	static constexpr std::array<std::uint32_t, 1> jump = {0x1400'0040};
+	m.unit.set_filter_control(e0tre | cx);
+	m.virtual_context = 0x4711;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	m.switch_off();
+	Executed executed(m.described_as);
+	executed.program(0x40'1000, jump);
+	CHECK(executed.text(m.bytes) == "EL0,vmid:0 401000-401004 ");
+}
+
+TEST_CASE("A comparator may be of one VM identifier", "[trace-unit]")
+{
+	const bool same = GENERATE(false, true);
+	Machine m(bits::vmid | bits::vmidopt, etm::Features{}.with_el2());
+	constexpr std::uint64_t cx = 1 << 3;
+	m.unit.set_filter_control(e0tre | cx);
+	m.virtual_context = same ? 0x4711 : 0x4712;
+	m.set(reg::vmidcvr, 0x4711);
+	m.set(reg::acvr, 0x40'1000);
+	m.set(reg::acvr + 8, 0x40'1ffc);
+	m.set(reg::acatr, bits::compares_vmid);
+	m.set(reg::acatr + 8, bits::compares_vmid);
+	m.set(reg::viiectlr, 1);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::jump, 0x40'1100);
+	CHECK(m.unit.enabled() == same);
+}
+
+TEST_CASE("A range has both of its ends", "[trace-unit]")
+{
+	const std::uint64_t at = GENERATE(0x40'2000u, 0x40'2ffcu, 0x40'1ffcu, 0x40'3000u);
+	Machine m;
+	m.set(reg::acvr, 0x40'2000);
+	m.set(reg::acvr + 8, 0x40'2ffc);
+	m.set(reg::viiectlr, 1);
+	m.switch_on();
+	m.run(at, 1, Branch::indirect_jump, at);
+	CHECK(m.unit.enabled() == (at >= 0x40'2000 && at <= 0x40'2ffc));
+}
+
+TEST_CASE("An address that starts and stops starts", "[trace-unit]")
+{
+	Machine m;
+	m.set(reg::acvr, 0x40'1000);
+	m.set(reg::vissctlr, 1 | 1 << 16);
+	m.set(reg::victlr, 1);
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'1100);
+	CHECK(m.unit.enabled());
+}
+
+TEST_CASE("What found no room before is gone when it is switched on again", "[trace-unit]")
+{
+	Machine m;
+	m.room = 0;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'2000);
+	m.switch_off();
+	CHECK(m.losses == 1);
+	m.room = SIZE_MAX;
+	m.begun = false;
+	m.switch_on();
+	m.run(0x40'3000, 1, Branch::indirect_jump, 0x40'4000);
+	m.switch_off();
+	CHECK(m.said() == "sync info on 403000+context E ");
 }

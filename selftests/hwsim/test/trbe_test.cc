@@ -280,14 +280,15 @@ TEST_CASE("Errata 2119858 and 2224489: a full buffer goes on at its base, and be
 	std::ranges::fill(m.memory.bytes, 0xee);
 	m.put_pointer(page);
 	m.enable(Mode::fill);
-	const std::vector<std::uint8_t> bytes(3 * page + 100, 0x11);
+	std::vector<std::uint8_t> bytes(3 * page + 100, 0x11);
+	std::fill(bytes.begin() + 3 * page - 192, bytes.end(), 0x22);
 	CHECK(m.buffer.take(bytes) == 3 * page);
 	CHECK(m.sr() == (trbe::irq | trbe::wrap | trbe::stopped | trbe::filled));
 	CHECK(m.offset() == (wrong ? 192 : 0));
-	CHECK(all(page, 3 * page, 0x11));
-	CHECK(all(0, 192, wrong ? 0x11 : 0xee));
+	CHECK(all(page, 3 * page - 192, 0x11));
+	CHECK(all(0, 192, wrong ? 0x22 : 0xee));
 	CHECK(all(192, page - 192, 0xee));
-	CHECK(all(4 * page, 64, wrong ? 0x11 : 0xee));
+	CHECK(all(4 * page, 64, wrong ? 0x22 : 0xee));
 	CHECK(all(4 * page + 64, page - 64, 0xee));
 	/* Not in other modes. */
 	m.buffer.write(Reg::limitr, 0);
@@ -328,6 +329,33 @@ TEST_CASE("Erratum 2038923: who has not synchronized twice gets garbage", "[trbe
 	m.buffer.allowance_changed();
 	m.buffer.allowance_changed();
 	CHECK(m.offset() == (isbs < 2 ? 16 : 0));
+	/* Each time that it is enabled anew. */
+	m.buffer.write(Reg::limitr, 0);
+	m.put_pointer(0);
+	m.enable(Mode::fill);
+	m.buffer.allowance_changed();
+	CHECK(m.offset() == 16);
+}
+
+TEST_CASE("Erratum 2054223: what was not synchronized is lost by a disable", "[trbe][errata]")
+{
+	TrbeErrata errata;
+	errata.synchronizes_at_second = true;
+	Machine m(4, errata);
+	m.put_pointer(100);
+	m.enable(Mode::fill);
+	CHECK(m.take(300) == 300);
+	CHECK(m.offset() == 384);
+	m.buffer.synchronize();
+	CHECK(m.offset() == 400);
+	CHECK(m.take(7) == 7);
+	CHECK(m.offset() == 391);
+	m.buffer.write(Reg::limitr, 0);
+	CHECK(m.offset() == 391);
+	m.put_pointer(100);
+	m.enable(Mode::fill);
+	CHECK(m.take(5) == 5);
+	CHECK(m.offset() == 100);
 }
 
 TEST_CASE("Erratum 1902691: what is stored is not what was told", "[trbe][errata]")

@@ -32,7 +32,7 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 		return system_access(site);
 	case Kind::trace_synchronization:
 		/* QEMU then executes the instruction as a NOP. */
-		return synchronize_trace();
+		return synchronize_trace(site.block->level);
 	case Kind::context_synchronization:
 		/* QEMU executes it. */
 		return trbe.context_synchronization();
@@ -44,9 +44,9 @@ void Arm64Vcpu::before(const Site &site, std::uintptr_t caller)
 }
 
 /* Erratum 2054223: where trace is prohibited, one TSB CSYNC alone does nothing. */
-void Arm64Vcpu::synchronize_trace()
+void Arm64Vcpu::synchronize_trace(std::uint8_t level)
 {
-	if (errata.synchronizes_at_second && !unit.enabled() && !std::exchange(synchronized, true))
+	if (errata.synchronizes_at_second && !unit.watches(level) && !std::exchange(synchronized, true))
 		return;
 	unit.synchronize_buffer();
 	trbe.synchronize();
@@ -78,7 +78,7 @@ void Arm64Vcpu::system_access(const Site &site)
 {
 	const arm64::SystemAccess &access = site.instruction.access;
 	const auto offset = arm64::trace_register_offset(access.reg);
-	if (site.block->level == program_level ||
+	if (site.block->level != kernel_level ||
 		(access.reg == arm64::sysreg::midr_el1 && !whole.coresight().topology.midr))
 		return;
 	if (!has(access.reg)) {
@@ -163,8 +163,10 @@ bool Arm64Vcpu::write_register(std::uint16_t reg, std::uint64_t value)
 		return true;
 	}
 	if (reg == sysreg::trfcr_el1 || reg == sysreg::trfcr_el2) {
-		trbe.allowance_changed();
+		const bool programs = unit.watches(program_level), kernel = unit.watches(kernel_level);
 		unit.set_filter_control(value);
+		if (programs != unit.watches(program_level) || kernel != unit.watches(kernel_level))
+			trbe.allowance_changed();
 		return true;
 	}
 	if (reg == sysreg::trfcr_el12) {

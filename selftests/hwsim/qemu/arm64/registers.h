@@ -34,7 +34,14 @@ public:
 
 	/* To be called in the vCPU's init callback. False if a register is missing: then this is not an AArch64 QEMU. */
 	bool find() { return CpuRegisters::find(names, static_cast<std::size_t>(Reg::contextidr_el2)); }
-	bool have_el2() const { return is_there(static_cast<std::size_t>(Reg::esr_el2)); }
+	/* EL2 with VHE: without that there is no CONTEXTIDR_EL2. */
+	bool have_el2() const
+	{
+		for (auto place = static_cast<std::size_t>(Reg::contextidr_el2); place < std::size(names); place++)
+			if (!is_there(place))
+				return false;
+		return true;
+	}
 
 	std::uint64_t operator[](Reg reg) const { return read(static_cast<std::size_t>(reg)); }
 	void set(Reg reg, std::uint64_t value) { write(static_cast<std::size_t>(reg), value); }

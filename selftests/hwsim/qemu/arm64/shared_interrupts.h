@@ -5,7 +5,7 @@
  * Coresight's.
  *
  * An interrupt is pending from when its output is asserted until it is deasserted or the processor takes it. It does not become pending
- * again if the output is still asserted when the handler returns.
+ * again if the output is still asserted when the handler returns, but if it was deasserted and asserted again meanwhile.
  */
 #ifndef HWSIM_QEMU_ARM64_SHARED_INTERRUPTS_H
 #define HWSIM_QEMU_ARM64_SHARED_INTERRUPTS_H
@@ -24,18 +24,20 @@ public:
 	void set(unsigned number, bool asserted)
 	{
 		const std::uint32_t bit = std::uint32_t{1} << number;
-		if (asserted)
+		if (asserted) {
 			wanted |= bit;
-		else
+			risen |= bit;
+		} else {
 			wanted &= ~bit;
+		}
 	}
 	/* Tells the GIC of the changes. If another thread is doing so, it tells of these, too. */
 	void deliver(GuestMemory &memory)
 	{
-		while (wanted != delivered && !busy.test_and_set()) {
-			const std::uint32_t now = wanted, changed = now ^ delivered;
-			memory.store(distributor + set_pending, now & changed);
-			memory.store(distributor + clear_pending, ~now & changed);
+		while ((wanted != delivered || risen) && !busy.test_and_set()) {
+			const std::uint32_t rose = risen.exchange(0), now = wanted;
+			memory.store(distributor + set_pending, now & rose);
+			memory.store(distributor + clear_pending, ~now & (now ^ delivered));
 			delivered = now;
 			busy.clear();
 		}
@@ -45,7 +47,7 @@ private:
 	/* QEMU's machine "virt" with a GICv3: GICD_ISPENDR and GICD_ICPENDR of the 32 interrupts from 256 on, which is shared interrupt 224. */
 	static constexpr std::uint64_t distributor = 0x0800'0000, set_pending = 0x220, clear_pending = 0x2a0;
 
-	std::atomic<std::uint32_t> wanted{0}, delivered{0};
+	std::atomic<std::uint32_t> wanted{0}, risen{0}, delivered{0};
 	std::atomic_flag busy;
 };
 

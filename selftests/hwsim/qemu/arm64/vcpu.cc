@@ -136,6 +136,7 @@ void Arm64Vcpu::discontinuity(std::uint64_t from, std::uint64_t to)
 		const Place origin = place_of(from, of_kernel(Reg::spsr_el1, Reg::spsr_el2));
 		Place handler = state();
 		handler.pc = to;
+		trbe.context_synchronization();
 		if (unit.watches(origin.level) != unit.watches(handler.level))
 			trbe.allowance_changed();
 		const bool signature = syndrome() >> 26 == failed_authentication;
@@ -156,6 +157,8 @@ void Arm64Vcpu::straight(const BasicBlock &block, std::uint64_t pc, std::uint64_
  */
 void Arm64Vcpu::transfer(const Transfer &transfer)
 {
+	if (transfer.kind == Branch::far)
+		trbe.context_synchronization();
 	if (transfer.kind == Branch::software_interrupt) {
 		if (transfer.to.pc != transfer.next)
 			witness.interrupt({interrupted_at, transfer.level, arm64::mode_a64}, transfer.to);
@@ -221,8 +224,10 @@ void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 	newest_output = std::chrono::steady_clock::now();
 	logs.trace_bytes(bytes);
 	whole.interrupts().deliver(memory);
-	if (late_interrupt && !--late_interrupt)
+	if (late_interrupt && !--late_interrupt) {
+		counted.interrupts_late++;
 		set_interrupt(true);
+	}
 	/*
 	 * Only where a program runs, which is interrupted at once: between sessions the in-tree driver dies of it. arm_trbe_irq_handler() hands
 	 * a handle of NULL to etm_perf_sink_config() before it looks whether there is one (7.2).
@@ -244,7 +249,8 @@ void Arm64Vcpu::maintenance_interrupt(bool asserted)
 			return;
 		}
 	}
-	late_interrupt = asserted ? settings.faults.late_interrupt : 0;
+	/* One more: the attempt that has filled the buffer counts, too. */
+	late_interrupt = asserted && settings.faults.late_interrupt ? settings.faults.late_interrupt + 1 : 0;
 	if (!late_interrupt)
 		set_interrupt(asserted);
 }
@@ -276,13 +282,13 @@ std::string Arm64Vcpu::statistics() const
 		" discontinuities %" PRIu64 " accesses %" PRIu64 " refused %" PRIu64 " starts %" PRIu64
 		" syncs %" PRIu64 " timestamps %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " overflows %" PRIu64
 		" buffers %" PRIu64 " stored %" PRIu64 " wraps %" PRIu64 " triggers %" PRIu64 " faults %" PRIu64
-		" interrupts %" PRIu64 " lost-interrupts %" PRIu64 " spurious-interrupts %" PRIu64 " unlogged %" PRIu64
-		" on %d quiet-ms %lld\n",
+		" interrupts %" PRIu64 " lost-interrupts %" PRIu64 " late-interrupts %" PRIu64
+		" spurious-interrupts %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
 		counted.accesses, counted.refused, trace.starts, trace.syncs, trace.timestamps, trace.bytes, trace.lost,
 		trace.overflows, buffer.starts, buffer.bytes, buffer.wraps, buffer.triggers, buffer.faults,
-		counted.interrupts, counted.interrupts_lost, counted.interrupts_spurious, logs.missing(),
-		unit.is_switched_on(), quiet_ms());
+		counted.interrupts, counted.interrupts_lost, counted.interrupts_late, counted.interrupts_spurious,
+		logs.missing(), unit.is_switched_on(), quiet_ms());
 	return text + first_impossible();
 }
 

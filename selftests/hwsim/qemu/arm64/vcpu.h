@@ -115,7 +115,7 @@ private:
 	void follow_write(const Before &was, std::uint8_t level);
 	bool carry_out();
 	void command(const Site &site);
-	void synchronize_trace();
+	void synchronize_trace(std::uint8_t level);
 	void set_interrupt(bool asserted);
 
 	/* Applies settings, and derives the instrumentation needed from registers */
@@ -147,8 +147,8 @@ private:
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
 	/* TRFCR_EL1 of a processor with EL2, which a host has as TRFCR_EL12: without guests it changes nothing. */
 	std::uint64_t filter_control_of_guests = 0;
-	std::uint64_t late_interrupt =
-		0; /* fault: writes of the trace unit until the interrupt that is asserted is delivered */
+	/* Fault: attempts to write until the interrupt is delivered that is asserted. */
+	std::uint64_t late_interrupt = 0;
 	std::uint64_t writes = 0;  /* of the trace unit; counted while interrupts are to be spurious */
 	bool synchronized = false; /* the last of our instructions was a TSB CSYNC */
 	bool begun = false;
@@ -156,7 +156,7 @@ private:
 
 	struct {
 		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0,
-			      interrupts_spurious = 0;
+			      interrupts_late = 0, interrupts_spurious = 0;
 	} counted;
 };
 
