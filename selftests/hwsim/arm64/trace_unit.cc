@@ -102,7 +102,6 @@ void TraceUnit::start()
 	/* TRCSYNCPR.PERIOD: a power of two, 256 bytes at least. */
 	if (const std::uint64_t period = registers[reg::syncpr])
 		config.sync_period = std::uint32_t{1} << std::clamp<std::uint64_t>(period, 8, 20);
-	fifo.clear();
 	stream.start(config);
 	resources.start();
 	started = registers.is_set(reg::victlr, bits::ssstatus);

@@ -491,6 +491,30 @@ TEST_CASE("Software FIFO mode 2 is read in memory, and RURP makes room", "[tmc][
 	CHECK(etb.unit.read(reg::rrd) != 0xffff'ffff);
 }
 
+TEST_CASE("What there is room for is taken", "[tmc][fifo]")
+{
+	Machine m({Kind::etb, false, 1024});
+	CHECK(m.unit.room(id) == SIZE_MAX);
+	m.set(reg::mode, static_cast<std::uint32_t>(Mode::software_fifo));
+	m.start_fifo(0, 0);
+	CHECK(m.unit.room(id) > 300);
+	CHECK(m.unit.room(id) <= 1024);
+	/* Sources that take turns cost most. */
+	std::size_t taken = 0;
+	for (unsigned i = 0; m.unit.room(id); i++) {
+		const std::vector<std::uint8_t> bytes(std::min<std::size_t>(m.unit.room(id), 1 + i % 3), 1);
+		REQUIRE(m.unit.receive(i % 2 ? 0x10 : 0x12, bytes) == bytes.size());
+		taken += bytes.size();
+	}
+	CHECK(taken > 300);
+	CHECK(m.unit.receive(id, std::array<std::uint8_t, 1>{}) == 0);
+	Machine link({Kind::etf, false, 1024});
+	link.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
+	link.set(reg::ctl, capture);
+	link.trace(1000);
+	CHECK(link.unit.room(id) == 24);
+}
+
 TEST_CASE("The output FULL is of an enabled TMC", "[tmc][fifo]")
 {
 	for (const Mode mode : {Mode::software_fifo, Mode::circular}) {
@@ -593,24 +617,26 @@ TEST_CASE("What was in it when it was disabled does not come with the next start
 	Machine upper({Kind::etf, false, 4096}), lower({Kind::etb, false, 4096});
 	upper.unit.connect(lower.unit);
 	lower.unit.connect_from(upper.unit);
-	for (const bool first : {true, false}) {
-		upper.set(reg::mode, static_cast<std::uint32_t>(Mode::hardware_fifo));
-		upper.set(reg::ctl, capture);
-		lower.set(reg::ffcr, formats);
-		lower.set(reg::ctl, capture);
-		CHECK(upper.unit.receive(first ? 0x10 : 0x12, std::vector<std::uint8_t>(200, 1)) == 200);
-		CHECK(lower.unit.receive(first ? 0x14 : 0x16, std::vector<std::uint8_t>(100, 1)) == 100);
-		if (!first)
-			break;
-		upper.set(reg::ctl, 0);
-		lower.set(reg::ctl, 0);
-	}
+	const auto start = [](Machine &m, Mode mode) {
+		m.set(reg::ctl, 0);
+		m.set(reg::mode, static_cast<std::uint32_t>(mode));
+		m.set(reg::ffcr, formats);
+		m.set(reg::ctl, capture);
+	};
+	start(lower, Mode::circular);
+	lower.trace(100, 0x14);
+	start(lower, Mode::circular);
+	start(upper, Mode::hardware_fifo);
+	upper.trace(200, 0x10);
+	start(upper, Mode::hardware_fifo);
+	upper.trace(200, 0x12);
+	lower.trace(100, 0x16);
 	lower.stop_by_flush();
 	const auto frames = lower.read_ram();
 	CHECK(of_source(frames, 0x10).empty());
 	CHECK(of_source(frames, 0x14).empty());
-	CHECK(of_source(frames, 0x12).size() == 200);
-	CHECK(of_source(frames, 0x16).size() == 100);
+	CHECK(of_source(frames, 0x12) == upper.sent[0x12]);
+	CHECK(of_source(frames, 0x16) == lower.sent[0x16]);
 }
 
 TEST_CASE("What RRD shows does not change while software does not look", "[tmc][fifo]")
@@ -659,6 +685,7 @@ TEST_CASE(
 	upper.stop_by_flush();
 	CHECK_FALSE(upper.has(ready));
 	read_fifo(lower, frames);
+	CHECK(upper.has(ready));
 	lower.stop_by_flush();
 	read_fifo(lower, frames);
 	CHECK(upper.has(ready));
