@@ -402,8 +402,8 @@ std::size_t Tmc::fill(std::uint8_t id, std::span<const std::uint8_t> bytes)
 }
 
 /*
- * Interpretation of the TRM: a trigger that arrives on the ATB acts like the trigger input. It is inserted into the trace (FFCR.EnTI), and
- * in a circular buffer the trigger event follows when TRG words and one more have been written.
+ * Interpretation of the TRM: a trigger that arrives on the ATB acts like the trigger input. It is inserted into the trace if FFCR.EnTI
+ * is set, and in a circular buffer the trigger event follows when TRG words and one more have been written.
  */
 void Tmc::trigger(std::uint8_t id)
 {
@@ -415,7 +415,8 @@ void Tmc::trigger(std::uint8_t id)
 			next->trigger(id);
 		return;
 	}
-	formatter.trigger();
+	if (shows(reg::ffcr, insert_triggers))
+		formatter.trigger();
 	if (mode == Mode::circular && !trigger_left && !shows(reg::sts, triggered))
 		trigger_left = std::uint64_t{read(reg::trg)} + 1;
 }

@@ -728,6 +728,16 @@ TEST_CASE("A trigger is in the trace, and may stop it some words later", "[tmc]"
 		m.stop_by_flush();
 		CHECK(of_source(m.bytes(0, m.rwp()), Formatter::trigger_id).size() == 1);
 	}
+	Machine m;
+	m.start(0, 4 * page);
+	m.set(reg::ffcr, formats & ~insert_triggers);
+	m.trace(600);
+	m.unit.trigger(id);
+	m.trace(600);
+	CHECK(m.has(triggered));
+	m.set(reg::ffcr, (formats & ~insert_triggers) | stop_on_flush);
+	m.set(reg::ffcr, (formats & ~insert_triggers) | stop_on_flush | tmc::flush);
+	CHECK(of_source(m.bytes(0, m.rwp()), Formatter::trigger_id).empty());
 }
 
 TEST_CASE("A trigger event follows TRG words and one more, and may flush", "[tmc]")
