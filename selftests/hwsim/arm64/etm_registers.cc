@@ -18,13 +18,13 @@ constexpr std::uint64_t event = 0x9f, address = all & ~std::uint64_t{3};
 } // namespace
 
 Registers::Registers(const Features &which)
-	: features(which), levels(which.idr3 >> 20 & 0xf),
+	: features(which),
 	  rows{{
 		  {reg::prgctlr, 1, 4, bits::en, false},
 		  {reg::statr, 1, 4, 0, true},
 		  {reg::configr, 1, 4,
 			  bits::bb | bits::cci | bits::cid | bits::vmid | bits::ts | bits::rs |
-				  (which.el2 ? bits::vmidopt : 0),
+				  (which.has_el2() ? bits::vmidopt : 0),
 			  false},
 		  {reg::auxctlr, 1, 4, 0, false},
 		  {reg::eventctl0r, 1, 4, event, false},
@@ -36,7 +36,7 @@ Registers::Registers(const Features &which)
 		  {reg::ccctlr, 1, 4, 0xfff, false},
 		  {reg::bbctlr, 1, 4, 0x1ff, false},
 		  {reg::traceidr, 1, 4, 0x7f, false},
-		  {reg::victlr, 1, 4, levels << bits::exlevel_ns | bits::ssstatus | event, false},
+		  {reg::victlr, 1, 4, which.levels() << bits::exlevel_ns | bits::ssstatus | event, false},
 		  {reg::viiectlr, 1, 4, 0x00ff'00ff, false},
 		  {reg::vissctlr, 1, 4, 0x00ff'00ff, false},
 		  {reg::seqevr, which.sequencer_states() ? which.sequencer_states() - 1 : 0, 4, 0x9f9f, false},
@@ -52,7 +52,8 @@ Registers::Registers(const Features &which)
 		  {reg::oslar, which.has_os_lock(), 4, 0, false},
 		  {reg::oslsr, 1, 4, 0, true},
 		  {reg::acvr, which.address_pairs() * 2, 8, address, false},
-		  {reg::acatr, which.address_pairs() * 2, 8, levels << bits::comparator_exlevel_ns | 0xc, false},
+		  {reg::acatr, which.address_pairs() * 2, 8, which.levels() << bits::comparator_exlevel_ns | 0xc,
+			  false},
 		  {reg::cidcvr, which.context_comparators(), 8, word, false},
 		  {reg::vmidcvr, which.vmid_comparators(), 8, word, false},
 		  {reg::cidcctlr0, which.context_comparators(), 8, word, false},

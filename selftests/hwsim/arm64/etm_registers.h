@@ -60,7 +60,6 @@ struct Features {
 	std::uint32_t idr8 = 0;              /* no speculation */
 	std::uint32_t devarch = 0x4770'5a13; /* ETE 1.0 */
 	std::uint32_t devtype = 0x13;
-	bool el2 = false; /* the processor has EL2 */
 	std::uint32_t authstatus =
 		0x0c; /* non-invasive debug is enabled in Non-secure state, the only one implemented */
 
@@ -71,13 +70,15 @@ struct Features {
 	constexpr Features with_el2() const
 	{
 		Features with = *this;
-		with.el2 = true;
 		with.idr3 |= 0x0040'0000;
 		with.idr2 |= 0x2000'0000;
 		return with;
 	}
 	/* The exception level of the kernel. In a processor with EL2 it is that of a host (HCR_EL2.E2H and TGE), and EL1 is guests'. */
-	unsigned kernel_level() const { return el2 ? 2 : 1; }
+	unsigned kernel_level() const { return has_el2() ? 2 : 1; }
+	/* The exception levels of Non-secure state, one bit each. */
+	std::uint64_t levels() const { return idr3 >> 20 & 0xf; }
+	bool has_el2() const { return levels() >> 2 & 1; }
 	/* Does TRFCR_EL1 control which levels may be traced? FEAT_TRF comes with an ETE; the processor of the modelled ETMv4 lacks it. */
 	bool has_trace_filter() const { return is_ete(); }
 	unsigned address_pairs() const { return idr4 & 15; }
@@ -129,7 +130,6 @@ private:
 	};
 	const Row *row_of(std::uint32_t offset) const;
 
-	const std::uint64_t levels; /* those of Non-secure state, one bit each */
 	std::array<Row, 40> rows;
 	std::array<std::uint64_t, 0x400> values{};
 	std::uint64_t claimed = 0;

@@ -33,9 +33,8 @@ bool Faults::set(std::string_view text)
 std::string_view Faults::names()
 {
 	return "overflow:BYTES external-abort:BYTES lost-interrupt:N late-interrupt:N spurious-interrupt:N "
-	       "no-comparators:1 "
-	       "never-idle:1 flush-never-ends:1 "
-	       "never-ready:1 memory-error:BYTES frames-cut:1 claimed:1";
+	       "no-comparators:1 never-idle:1 flush-never-ends:1 never-ready:1 memory-error:BYTES frames-cut:1 "
+	       "claimed:1";
 }
 
 } // namespace hwsim::arm64

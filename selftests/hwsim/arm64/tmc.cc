@@ -191,17 +191,15 @@ void Tmc::put_flush_control(std::uint32_t value)
 	flushing = true;
 	stops = captures() && enables_stop;
 	show(reg::ffsr, read(reg::ffsr) | in_progress);
+	if (captures())
+		drain();
 	continue_flush();
 }
 
-/* A software FIFO that is full has to be read before the flush can end. */
+/* Called whenever what is held above had the chance to come. A software FIFO that is full has to be read before the flush can end. */
 void Tmc::continue_flush()
 {
-	if (!flushing)
-		return;
-	if (captures())
-		drain();
-	if (captures() && above && above->holds())
+	if (!flushing || (captures() && above && above->holds()))
 		return;
 	flushing = false;
 	show(reg::ffsr, read(reg::ffsr) & ~in_progress);
@@ -264,8 +262,7 @@ void Tmc::disable()
 	counts.discarded += formatter.frames().size() + formatter.unfinished() + (is_software_fifo() ? level : 0);
 	formatter.reset();
 	discard_waiting();
-	if (state != State::stopped)
-		show_pointers();
+	show_pointers();
 	state = State::disabled;
 	level = 0;
 	flushing = false;
@@ -578,11 +575,10 @@ void Tmc::read_on(std::uint64_t bytes)
 	write_frames();
 	if (state == State::stopping && formatter.frames().empty())
 		become_stopped();
-	if (above && captures() && is_software_fifo())
-		above->drain();
+	if (captures())
+		drain();
 	continue_flush();
 	show_pointers();
-	show_level();
 }
 
 void Tmc::was_read(std::uint32_t at)

@@ -39,7 +39,8 @@ constexpr std::uint32_t capture = 1; /* CTL */
 constexpr std::uint32_t full = 1, triggered = 1 << 1, ready = 1 << 2, formatter_empty = 1 << 3, empty = 1 << 4,
 			memory_error = 1 << 5;
 /* FFCR */
-constexpr std::uint32_t insert_triggers = 1 << 1, flush_on_trigger = 1 << 5, flush = 1 << 6, stop_on_flush = 1 << 12, stop_on_trigger = 1 << 13;
+constexpr std::uint32_t insert_triggers = 1 << 1, flush_on_trigger = 1 << 5, flush = 1 << 6, stop_on_flush = 1 << 12,
+			stop_on_trigger = 1 << 13;
 /* FFSR */
 constexpr std::uint32_t in_progress = 1, stopped = 1 << 1;
 constexpr std::uint32_t scatter_gather = 1 << 7; /* AXICTL */

@@ -154,6 +154,8 @@ private:
 	}
 	void describe_processors(const std::vector<std::string> &words)
 	{
+		if (words.size() == 1)
+			refuse("processors takes el2 or midr=");
 		for (std::size_t i = 1; i < words.size(); i++) {
 			const auto midr =
 				words[i].starts_with("midr=") ? hwsim::number(words[i].substr(5)) : std::nullopt;

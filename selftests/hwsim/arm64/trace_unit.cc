@@ -67,7 +67,7 @@ std::string TraceUnit::description() const
 void TraceUnit::set_filter_control(std::uint64_t value)
 {
 	/* TRFCR_EL1: TS, E1TRE, E0TRE; TRFCR_EL2: TS, CX, E2TRE, E0HTRE */
-	trfcr = value & (registers.features.el2 ? 0x6b : 0x63);
+	trfcr = value & (registers.features.has_el2() ? 0x6b : 0x63);
 	review();
 }
 

@@ -110,7 +110,7 @@ void Trbe::set_sr(std::uint64_t value)
 void Trbe::start()
 {
 	counts.starts++;
-	isbs = 0;
+	context_syncs = 0;
 	begin = ptr;
 	pages.clear();
 	if (ptr < baser || ptr >= limit()) {
@@ -175,14 +175,14 @@ void Trbe::write_too_much(std::span<const std::uint8_t> newest)
 void Trbe::allowance_changed()
 {
 	static constexpr std::array<std::uint8_t, 16> garbage{0x5a, 0xa5, 0xff, 0x81};
-	if (!errata.wants_second_isb || !accepts() || isbs > 1)
+	if (!errata.wants_second_isb || !accepts() || context_syncs > 1)
 		return;
 	const std::size_t size = std::min<std::uint64_t>(garbage.size(), std::min(limit() - ptr, page - ptr % page));
 	if (store(ptr, std::span(garbage).first(size)))
 		ptr += size;
 	if (ptr == limit())
 		wrap();
-	isbs = 2;
+	context_syncs = 2;
 }
 
 /* How many of the bytes can be written at once: up to the end of the page, the limit, or a pending trigger event. */

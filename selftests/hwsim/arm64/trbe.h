@@ -77,7 +77,7 @@ public:
 		unsynchronized = 0;
 	}
 	/* A context synchronization event: ISB, an exception, a return from one. Trace has become allowed or prohibited, other than by an ERET. Only asked for by an erratum. */
-	void context_synchronization() { isbs++; }
+	void context_synchronization() { context_syncs++; }
 	void allowance_changed();
 
 	bool enabled() const override { return limitr & trbe::enable; }
@@ -114,7 +114,7 @@ private:
 	std::vector<std::uint8_t> wrong; /* erratum: bytes that are stored in the place of what was told */
 	bool deaf = false;               /* erratum: ignores writes to its registers */
 	/* Errata: context synchronization events since it was enabled; where it began; bytes that a disable would lose now. */
-	unsigned isbs = 0;
+	unsigned context_syncs = 0;
 	std::uint64_t begin = 0, unsynchronized = 0;
 	std::uint64_t abort_every = 0, next_abort = UINT64_MAX;
 	Counts counts;

@@ -178,8 +178,8 @@ TEST_CASE("A topology says what processors there are", "[topology]")
 	CHECK(Topology::read("processors el2\nfunnel f\n", 1).el2);
 	CHECK_FALSE(Topology::read("processors el2\n", 1).midr);
 	CHECK(Topology::read("processors midr=0x410fd493 el2\n", 1).midr == 0x410f'd493);
-	for (const char *wrong : {"processors el3\n", "processors midr=0x1ffffffff\n", "processors midr=a510\n",
-		     "processors el2 each\n"})
+	for (const char *wrong : {"processors\n", "processors el3\n", "processors midr=0x1ffffffff\n",
+		     "processors midr=a510\n", "processors el2 each\n"})
 		CHECK_THROWS(Topology::read(wrong, 1));
 }
 

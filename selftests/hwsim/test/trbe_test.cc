@@ -268,9 +268,7 @@ TEST_CASE("A processor has the errata that the kernel finds by its MIDR", "[trbe
 TEST_CASE("Errata 2119858 and 2224489: a full buffer goes on at its base, and behind its limit", "[trbe][errata]")
 {
 	const bool wrong = GENERATE(false, true);
-	TrbeErrata errata;
-	errata.overwrites_base = errata.writes_out_of_range = wrong;
-	Machine m(5, errata);
+	Machine m(5, {.overwrites_base = wrong, .writes_out_of_range = wrong});
 	const auto all = [&m](std::uint64_t at, std::size_t size, std::uint8_t value) {
 		std::size_t same = 0;
 		for (std::size_t i = 0; i < size; i++)
@@ -303,9 +301,7 @@ TEST_CASE("Errata 2119858 and 2224489: a full buffer goes on at its base, and be
 
 TEST_CASE("Erratum 2064142: a buffer that was disabled takes no writes before TSB CSYNC", "[trbe][errata]")
 {
-	TrbeErrata errata;
-	errata.ignores_writes = true;
-	Machine m(4, errata);
+	Machine m(4, {.ignores_writes = true});
 	m.put_pointer(100);
 	m.enable(Mode::fill);
 	m.buffer.write(Reg::limitr, 0);
@@ -319,9 +315,7 @@ TEST_CASE("Erratum 2064142: a buffer that was disabled takes no writes before TS
 TEST_CASE("Erratum 2038923: who has not synchronized twice gets garbage", "[trbe][errata]")
 {
 	const unsigned isbs = GENERATE(0u, 1u, 2u);
-	TrbeErrata errata;
-	errata.wants_second_isb = true;
-	Machine m(4, errata);
+	Machine m(4, {.wants_second_isb = true});
 	m.put_pointer(0);
 	m.enable(Mode::fill);
 	for (unsigned i = 0; i < isbs; i++)
@@ -339,9 +333,7 @@ TEST_CASE("Erratum 2038923: who has not synchronized twice gets garbage", "[trbe
 
 TEST_CASE("Erratum 2054223: what was not synchronized is lost by a disable", "[trbe][errata]")
 {
-	TrbeErrata errata;
-	errata.synchronizes_at_second = true;
-	Machine m(4, errata);
+	Machine m(4, {.synchronizes_at_second = true});
 	m.put_pointer(100);
 	m.enable(Mode::fill);
 	CHECK(m.take(300) == 300);
@@ -360,9 +352,7 @@ TEST_CASE("Erratum 2054223: what was not synchronized is lost by a disable", "[t
 
 TEST_CASE("Erratum 1902691: what is stored is not what was told", "[trbe][errata]")
 {
-	TrbeErrata errata;
-	errata.corrupts = true;
-	Machine m(4, errata);
+	Machine m(4, {.corrupts = true});
 	m.put_pointer(0);
 	m.enable(Mode::fill);
 	CHECK(m.take(10) == 10);

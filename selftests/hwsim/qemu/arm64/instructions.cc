@@ -194,11 +194,16 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	if (version != control.version())
 		take_over();
 	counted.accesses++;
-	if (!qemu_plugin_mem_is_store(info)) {
+	if (qemu_plugin_mem_is_store(info))
+		store(info, physical);
+	else
 		window.load(physical, memory);
-		whole.interrupts().deliver(memory);
-		return;
-	}
+	whole.interrupts().deliver(memory);
+}
+
+void Arm64Vcpu::store(qemu_plugin_meminfo_t info, std::uint64_t physical)
+{
+	RegisterWindow &window = whole.registers();
 	const unsigned bytes = 1u << qemu_plugin_mem_size_shift(info);
 	const auto value = qemu_plugin_mem_get_value(info).data;
 	const std::uint64_t stored = bytes == 8   ? value.u64
@@ -212,7 +217,6 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	if (window.flushes(physical, stored))
 		unit.synchronize_buffer();
 	window.store(physical, stored, bytes, memory);
-	whole.interrupts().deliver(memory);
 }
 
 /* If the store enables the trace unit, trace begins with the first block that is translated with flow instrumentation. */

@@ -34,9 +34,8 @@ struct Arm64Translator : Translator<Arm64Vcpu, Arm64Translator> {
 	static bool is_ours(const Instruction &instruction)
 	{
 		using Kind = arm64::SystemAccess::Kind;
-		const arm64::Topology &topology = static_cast<Arm64Machine &>(*machine).coresight().topology;
 		if (instruction.access.kind == Kind::context_synchronization)
-			return topology.midr && arm64::TrbeErrata::of(*topology.midr).wants_second_isb;
+			return static_cast<const Arm64Machine &>(*machine).errata().wants_second_isb;
 		return instruction.access.kind != Kind::none;
 	}
 	static bool is_amended(const Instruction &) { return false; }

@@ -10,6 +10,7 @@
 
 #include "../../arm64/control.h"
 #include "../../arm64/coresight.h"
+#include "../../arm64/trbe_errata.h"
 #include "../machine.h"
 #include "register_window.h"
 #include "shared_interrupts.h"
@@ -32,6 +33,8 @@ public:
 	/* Valid once begin() has been called. */
 	arm64::Coresight &coresight() { return *shared; }
 	RegisterWindow &registers() { return *window; }
+	/* Of all processors' trace buffers. */
+	arm64::TrbeErrata errata() const { return arm64::TrbeErrata::of(shared->topology.midr.value_or(0)); }
 	SharedInterrupts &interrupts() { return shared_interrupts; }
 	/* May code at this address belong to a kernel driver that accesses memory-mapped registers? */
 	bool may_be_driver(std::uint64_t address) const;

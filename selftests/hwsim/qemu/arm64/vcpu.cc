@@ -30,11 +30,6 @@ Place place_of(std::uint64_t pc, std::uint64_t pstate)
 	return {pc, narrow ? Arm64Vcpu::program_level : level, narrow ? std::uint8_t{0} : arm64::mode_a64};
 }
 
-} // namespace
-
-namespace
-{
-
 arm64::etm::Features features(bool etmv4, bool el2)
 {
 	const arm64::etm::Features has = etmv4 ? arm64::etm::etmv4 : arm64::etm::Features{};
@@ -45,10 +40,9 @@ arm64::etm::Features features(bool etmv4, bool el2)
 
 Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
 	: TracedVcpu(number, with), kernel_level(with.coresight().topology.el2 ? 2 : 1), whole(with),
-	  control(with.control()), errata(arm64::TrbeErrata::of(with.coresight().topology.midr.value_or(0))),
-	  parts{with.coresight().topology.of_cpu(Kind::ete, number),
-		  with.coresight().topology.of_cpu(Kind::trbe, number),
-		  with.coresight().topology.of_cpu(Kind::etm, number)},
+	  control(with.control()), errata(with.errata()), parts{with.coresight().topology.of_cpu(Kind::ete, number),
+								  with.coresight().topology.of_cpu(Kind::trbe, number),
+								  with.coresight().topology.of_cpu(Kind::etm, number)},
 	  port(with.coresight(), with.coresight().input_of(number)),
 	  unit(features(parts.etm, with.coresight().topology.el2), virtual_counter,
 		  parts.etm ? static_cast<arm64::TraceSink &>(port) : trbe, *this, settings.faults)

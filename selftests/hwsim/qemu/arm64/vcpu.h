@@ -105,6 +105,7 @@ private:
 	bool has(std::uint16_t reg) const;
 	std::optional<std::uint64_t> read_register(std::uint16_t reg);
 	bool write_register(std::uint16_t reg, std::uint64_t value);
+	void store(qemu_plugin_meminfo_t info, std::uint64_t physical);
 	void store_to_page(std::uint64_t physical, std::uint64_t value, unsigned bytes);
 	/* Before a write that may switch the trace unit on or off: look(); after it: follow_write(). */
 	struct Before {
