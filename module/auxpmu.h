@@ -45,7 +45,8 @@ struct auxpmu_unit;
 /**
  * enum auxpmu_output - how the unit writes trace
  * @AUXPMU_SCATTER: through descriptors over the whole buffer (ToPA, ETR-SG, CATU); zero-copy
- * @AUXPMU_WINDOW: into one contiguous window at a time (BTS, SPE, TRBE, flat ETR); zero-copy
+ * @AUXPMU_WINDOW: into one contiguous window at a time (BTS, SPE, TRBE, flat ETR); zero-copy.
+ *	With &auxpmu_needs.map, of virtual memory (SPE, TRBE), else of physical memory
  * @AUXPMU_COPY: into memory of its own (ETB, ETF, a fixed DMA area), which the framework copies
  *	into the buffer
  */
@@ -69,7 +70,9 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  * @regions: the unit stops and interrupts only at region ends; the framework sets @rules.granule to
  *	the limits' granule, or else to max(page, buffer / 16), so that a free window practically
  *	always holds a region end
- * @map: map the buffer as one piece of kernel virtual memory, at auxpmu_buffer.base
+ * @map: map the buffer as one piece of kernel virtual memory, at auxpmu_buffer.base. With @output
+ *	WINDOW, the unit writes through that mapping: then the whole buffer is one chunk, whatever
+ *	its pages, and @pages and the limits of chunks mean nothing
  * @rules: of the unit's windows
  */
 struct auxpmu_needs {
@@ -122,7 +125,8 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
 /**
  * struct auxpmu_buffer - an AUX buffer, from the first mmap to the last munmap
  * @pmu: the PMU
- * @chunks: which of its pages lie together
+ * @chunks: which of its pages lie together: physically, or for a WINDOW unit whose needs say map,
+ *	at @base
  * @regions: its regions, if the event's needs ask for them, for units that stop and interrupt at
  *	region ends only. auxpmu_chunk_nth() tells where a region lies, auxpmu_chunk_index() which
  *	region holds an offset. In overwrite mode they are the chunks
@@ -182,9 +186,10 @@ static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64
  * auxpmu_buffer_run() - the memory at a position
  * @buffer: the buffer
  * @position: monotonic
- * @length: set to the bytes from there to the end of the chunk, physically contiguous
+ * @length: set to the bytes from there to the end of the chunk
  *
- * Return: kernel address.  Any context.
+ * Return: kernel address: of the page, or where the unit writes through the mapping, in that.  Any
+ * context.
  */
 void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length);
 

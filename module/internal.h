@@ -54,6 +54,7 @@ struct core_event {
  * @pub: what its backend sees
  * @rb: the ring that owns it; compared, never dereferenced; NULL once @leave is queued
  * @id: unique for ever; not 0
+ * @mapped: the unit writes through pub.base, and the buffer is one chunk there
  * @nr_of_order: chunks of each order
  * @serial: of the event it was made for
  * @rules: for that event
@@ -69,6 +70,7 @@ struct core_buffer {
 	struct auxpmu_buffer pub;
 	const void *rb;
 	u64 id;
+	bool mapped;
 	u32 nr_of_order[32];
 	u64 serial;
 	struct auxpmu_window_rules rules;

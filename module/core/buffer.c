@@ -48,11 +48,19 @@ struct core_buffer *auxpmu_buffer_find(const struct perf_event *event)
 	return NULL;
 }
 
+/* Does the unit write through the mapping, so that it does not matter which pages lie together? */
+static bool buffer_through_map(const struct auxpmu_needs *needs)
+{
+	return needs->output == AUXPMU_WINDOW && needs->map;
+}
+
 static bool buffer_pages_suit(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs)
 {
 	const struct auxpmu_chunks *chunks = &buffer->chunks;
 	u64 smallest = (u64)PAGE_SIZE << chunks->order;
 
+	if (buffer_through_map(needs))
+		return true;
 	if (smallest < buffer->pmu->desc->limits.min_chunk)
 		return false;
 	if (needs->fallback)
@@ -90,6 +98,9 @@ bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_eve
 		return true;
 	}
 	buffer_make_rules(&buffer->pub, needs, rules);
+	/* The chunk of a buffer made for the mapping is none for a unit that goes past it. */
+	if (buffer->mapped && needs->output != AUXPMU_COPY && !buffer_through_map(needs))
+		return false;
 	return buffer_pages_suit(&buffer->pub, needs) && (buffer->pub.base || !needs->map) &&
 	       (buffer->pub.regions.nr || !needs->regions) &&
 	       !auxpmu_window_rules_valid(rules, &buffer->pub.chunks);
@@ -100,6 +111,8 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 	u64 offset = auxpmu_buffer_offset(buffer, position);
 
 	*length = auxpmu_chunk_end(&buffer->chunks, offset) - offset;
+	if (container_of(buffer, const struct core_buffer, pub)->mapped)
+		return buffer->base + offset;
 	return buffer->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
@@ -194,13 +207,25 @@ static int buffer_map_pages(struct auxpmu_chunks *chunks, u32 nr_pages, auxpmu_o
 	return 0;
 }
 
-static int buffer_map_chunks(struct auxpmu_buffer *buffer, int nr_pages, enum auxpmu_pages wish)
+/* The order of the one piece that a mapping is. */
+static unsigned int buffer_whole_order(const void *ctx, u32 page)
+{
+	const struct auxpmu_buffer *buffer = ctx;
+
+	return ilog2(buffer->size) - PAGE_SHIFT;
+}
+
+static int buffer_map_chunks(struct auxpmu_buffer *buffer, int nr_pages,
+			     const struct auxpmu_needs *needs)
 {
 	struct layout layout = {
 		.pages = buffer->pages,
-		.cap = buffer_largest_order(buffer, wish),
+		.cap = buffer_largest_order(buffer, needs->pages),
 		.mixed = core_fault(buffer->pmu, CORE_FAULT_MIXED),
 	};
+
+	if (buffer_through_map(needs))
+		return buffer_map_pages(&buffer->chunks, nr_pages, buffer_whole_order, buffer);
 
 	return buffer_map_pages(&buffer->chunks, nr_pages, buffer_piece_order, &layout);
 }
@@ -335,7 +360,7 @@ static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int
 
 	ret = buffer_check_limits(pmu, &buffer->pub);
 	if (!ret)
-		ret = buffer_map_chunks(&buffer->pub, nr_pages, needs->pages);
+		ret = buffer_map_chunks(&buffer->pub, nr_pages, needs);
 	if (!ret)
 		ret = buffer_check_pages(pmu, &buffer->pub, needs);
 	if (!ret)
@@ -427,6 +452,7 @@ void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, 
 	buffer->pub.pages = pages;
 	buffer->pub.size = (u64)nr_pages << PAGE_SHIFT;
 	buffer->pub.overwrite = overwrite;
+	buffer->mapped = buffer_through_map(&auxpmu_event(event)->needs);
 	buffer->rb = READ_ONCE(event->rb);
 	INIT_WORK(&buffer->release, buffer_release_work);
 	init_irq_work(&buffer->leave, buffer_leave);

@@ -196,7 +196,7 @@ static ssize_t unit_name_store(struct config_item *item, const char *page, size_
 CONFIGFS_ATTR(unit_, name);
 
 /* In the order of enum auxpmu_synth_output. */
-static const char *const outputs[] = { "scatter", "window", "copy" };
+static const char *const outputs[] = { "scatter", "window", "copy", "virtual" };
 
 static ssize_t unit_output_show(struct config_item *item, char *page)
 {
@@ -214,7 +214,7 @@ static ssize_t unit_output_store(struct config_item *item, const char *page, siz
 	if (output < 0 && sysfs_streq(page, "any")) {
 		output = SYNTH_OUTPUT_ANY;
 	} else if (output < 0) {
-		unit_notice(unit, "output refused: it is any, scatter, window or copy");
+		unit_notice(unit, "output refused: it is any, scatter, window, copy or virtual");
 		return -EINVAL;
 	}
 	mutex_lock(&unit->lock);

@@ -45,8 +45,6 @@ static const char *synth_config_wrong(const struct perf_event_attr *attr,
 		return "config3 or config4 is not 0";
 	if (FIELD_GET(SYNTH_FIELD(RATE), config) > AUXPMU_SYNTH_RATE_MAX)
 		return "rate is above " __stringify(AUXPMU_SYNTH_RATE_MAX) " (KiB per millisecond)";
-	if (output > AUXPMU_SYNTH_COPY)
-		return "output is none of 0 (scatter), 1 (window), 2 (copy)";
 	if (record > AUXPMU_RECORD_MAX)
 		return "record is above 6 (4096 bytes)";
 	if (FIELD_GET(SYNTH_FIELD(PATTERN), config) > AUXPMU_SYNTH_RANDOM)
@@ -105,9 +103,11 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 	needs->rules.end_align = model->end_align;
 	needs->rules.atom = record;
 	switch (output) {
+	case AUXPMU_SYNTH_VIRTUAL:
+		needs->map = true;
+		fallthrough;
 	case AUXPMU_SYNTH_WINDOW:
 		needs->output = AUXPMU_WINDOW;
-		needs->map = true;
 		needs->rules.spare = model->spare;
 		break;
 	case AUXPMU_SYNTH_COPY:

@@ -81,15 +81,12 @@ static u64 synth_stops_at(const struct auxpmu_unit *unit)
 static void *synth_memory_at(const struct synth_unit *hw, u64 *length)
 {
 	const struct auxpmu_unit *unit = hw->unit;
-	const struct auxpmu_buffer *buffer = unit->buffer;
 	void *data;
 	u64 run;
 
 	if (synth_copies(unit))
 		return hw->ram + hw->position;
-	if (auxpmu_unit_event(unit)->needs.map)
-		return buffer->base + auxpmu_buffer_offset(buffer, hw->position);
-	data = auxpmu_buffer_run(buffer, hw->position, &run);
+	data = auxpmu_buffer_run(unit->buffer, hw->position, &run);
 	*length = min(*length, run);
 	return data;
 }

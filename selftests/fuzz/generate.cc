@@ -233,7 +233,7 @@ private:
 	{
 		constexpr std::uint64_t rates[] = {0, 0, 1, 4, 16, 64};
 		constexpr std::uint64_t records[] = {0, 0, 0, 1, 2, 4, 6};
-		std::uint64_t config = below(3) << AUXPMU_SYNTH_OUTPUT_LO | of(records) << AUXPMU_SYNTH_RECORD_LO |
+		std::uint64_t config = below(4) << AUXPMU_SYNTH_OUTPUT_LO | of(records) << AUXPMU_SYNTH_RECORD_LO |
 				       below(3) << AUXPMU_SYNTH_PATTERN_LO | below(2) << AUXPMU_SYNTH_PAGES_LO;
 
 		if (one_in(8))

@@ -66,10 +66,12 @@
 enum auxpmu_synth_output {
 	/* Anywhere in the buffer; stops and interrupts at region ends only, as ToPA does. */
 	AUXPMU_SYNTH_SCATTER = 0,
-	/* One contiguous window at a time, as BTS, SPE and TRBE. */
+	/* One window of contiguous memory at a time, as BTS and a flat ETR. */
 	AUXPMU_SYNTH_WINDOW = 1,
 	/* Own trace RAM, copied into the AUX area, as ETB and ETF. */
 	AUXPMU_SYNTH_COPY = 2,
+	/* One window of virtual memory at a time, as SPE and TRBE. */
+	AUXPMU_SYNTH_VIRTUAL = 3,
 };
 
 enum auxpmu_synth_pattern {

@@ -83,7 +83,6 @@ TEST_CASE("Every bit of config and config1 outside the fields, and every value t
 			CHECK(refused(0, std::uint64_t{1} << bit, 0));
 		CHECK_FALSE(refused(0, 0, std::uint64_t{1} << bit));
 	}
-	CHECK(refused(3ull << AUXPMU_SYNTH_OUTPUT_LO, 0, 0));
 	CHECK(refused(7ull << AUXPMU_SYNTH_RECORD_LO, 0, 0));
 	CHECK(refused(3ull << AUXPMU_SYNTH_PATTERN_LO, 0, 0));
 	CHECK(refused(1ull << AUXPMU_SYNTH_MANUAL_LO | 5ull << AUXPMU_SYNTH_RATE_LO, 0, 0));

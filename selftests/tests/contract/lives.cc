@@ -24,7 +24,6 @@ using namespace auxpmu::test;
 namespace
 {
 
-constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
 
 /* Bytes of DATA records in a verified trace, which are the bytes that were requested. */
@@ -299,7 +298,7 @@ TEST_CASE(
 TEST_CASE("An event with remove_on_exec traces up to the exec, all of it, and nothing after", "[synth][lives]")
 {
 	need_synthetic();
-	for (unsigned output : outputs)
+	for (unsigned output : every_output)
 		for (AuxMode mode : modes) {
 			int go[2];
 			REQUIRE(::pipe(go) == 0);
@@ -364,7 +363,7 @@ std::vector<std::unique_ptr<Tracer>> inherited(std::size_t aux_bytes)
 		setup.inherit = true;
 		setup.aux_bytes = aux_bytes;
 		setup.data_bytes = 1 * MiB;
-		setup.output = outputs[static_cast<unsigned>(cpu)];
+		setup.output = every_output[static_cast<unsigned>(cpu)];
 		tracers.push_back(std::make_unique<Tracer>(setup));
 		auto expectation = make_expectation(setup);
 		expectation.streams = 4096;

@@ -5,6 +5,7 @@
 #include <format>
 #include <sstream>
 
+#include "shared/fault.h"
 #include "shared/fixture.h"
 
 using namespace auxpmu;
@@ -133,6 +134,38 @@ TEST_CASE("A window is of one buffer: the next one, of other blocks, begins with
 				tracer.pump(all ? 2 * setup.aux_bytes : 1 * KiB, 32 * KiB);
 				tracer.finish();
 			}
+}
+
+TEST_CASE("A window of virtual memory ends with the area, whatever its pages", "[synth][pages]")
+{
+	need_synthetic();
+	pin(0);
+	const std::uint64_t pages = 64, laps = 4;
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite})
+		for (bool through_map : {false, true}) {
+			Setup setup;
+			Fault single("orders", 1000);
+
+			setup.mode = mode;
+			setup.output = through_map ? AUXPMU_SYNTH_VIRTUAL : AUXPMU_SYNTH_WINDOW;
+			setup.aux_bytes = pages * page_size();
+			setup.pages = AUXPMU_SYNTH_PAGES_WHOLE;
+			if (!through_map)
+				setup.pages = AUXPMU_SYNTH_PAGES_LARGE;
+			INFO(describe(setup));
+			Tracer tracer(setup);
+			CHECK(only_buffer().chunks == (through_map ? 1 : pages));
+			const auto before = statistics();
+			tracer.enable();
+			tracer.pump(laps * setup.aux_bytes, setup.aux_bytes / 2);
+			const std::uint64_t interrupts = statistics().since(before)["interrupts"];
+			tracer.finish();
+			/* One for each page that was filled; else one for each half lap, which is the watermark, and each end. */
+			if (through_map)
+				CHECK(interrupts <= 4 * laps);
+			else
+				CHECK(interrupts >= (laps - 1) * pages);
+		}
 }
 
 TEST_CASE("A unit that demands contiguous memory is granted it, or mmap fails and the log names size and order",

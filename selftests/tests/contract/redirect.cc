@@ -170,7 +170,7 @@ TEST_CASE(
 	borrows.target = Target::task_on_cpu(0, 0);
 	for (const auto &[output, pages, suits] : std::initializer_list<std::tuple<unsigned, unsigned, bool>>{
 		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_HALF, false},
-		     {AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_PAGES_LARGE, false},
+		     {AUXPMU_SYNTH_VIRTUAL, AUXPMU_SYNTH_PAGES_LARGE, false},
 		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_ANY, true}}) {
 		borrows.output = output;
 		borrows.pages = pages;
@@ -186,6 +186,34 @@ TEST_CASE(
 		CHECK((delta["unsuited"] > 0) == !suits);
 		CHECK((delta["begins"] > 0) == suits);
 		CHECK((lender->aux.head() > 0) == suits);
+	}
+}
+
+TEST_CASE("An area that was made for windows of virtual memory is no area of large blocks", "[synth][redirect]")
+{
+	need_synthetic();
+	pin(0);
+	Idle idle;
+	Setup lends, borrows;
+	lends.target = Target::task_on_cpu(idle.pid, 0);
+	lends.output = AUXPMU_SYNTH_VIRTUAL;
+	borrows.target = Target::task_on_cpu(0, 0);
+	for (unsigned output : every_output) {
+		const bool suits = output == AUXPMU_SYNTH_VIRTUAL || output == AUXPMU_SYNTH_COPY;
+		Tracer lender(lends);
+
+		borrows.output = output;
+		INFO(describe(borrows));
+		auto event = Event::open(make_attr(borrows), borrows.target).value();
+		event.set_output(lender.event).value();
+		const auto before = statistics();
+		event.enable().value();
+		CHECK(emitter().emit(0, 2048).error == (suits ? 0 : ENXIO));
+		event.disable().value();
+		const auto delta = statistics().since(before);
+		CAPTURE(delta.text());
+		CHECK((delta["unsuited"] > 0) == !suits);
+		CHECK((lender.aux.head() > 0) == suits);
 	}
 }
 
@@ -211,7 +239,7 @@ TEST_CASE("Two threads' events share one ring by turns, and what one steps over 
 	"[synth][redirect]")
 {
 	need_synthetic();
-	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+	for (unsigned output : every_output) {
 		auto before = statistics();
 		Setup mine, theirs;
 		Gate to_child, to_parent;

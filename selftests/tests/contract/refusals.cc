@@ -376,6 +376,7 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		{{"min_chunk", std::to_string(2 * page_size())}},
 		{{"output", "window"}, {"record", "4096"}},
 		{{"output", "copy"}, {"record", "128"}},
+		{{"output", "virtual"}, {"record", "64"}},
 	};
 	for (const auto &attributes : units) {
 		std::string all;
@@ -393,7 +394,6 @@ TEST_CASE("After a refusal nothing of a modelled unit is held: it can be taken a
 		};
 		if (attributes.empty()) {
 			ways = ways_of_any();
-			value("output", 3);
 			value("record", 7);
 			value("pattern", 3);
 			value("rate", 4095);

@@ -27,7 +27,7 @@ namespace
 
 constexpr auto patience = std::chrono::seconds(20);
 
-const char *const output_names[] = {"scatter", "window", "copy"};
+const char *const output_names[] = {"scatter", "window", "copy", "virtual"};
 
 } // namespace
 

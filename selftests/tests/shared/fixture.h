@@ -54,6 +54,15 @@ void select_pmu(const std::string &name);
 /* Is it a synthetic PMU, whose trace can be verified and made on demand? */
 bool synthetic();
 
+/*
+ * The ways in which a synthetic unit writes; those of them that write into the AUX area themselves; those for which it matters
+ * which pages lie together.
+ */
+constexpr unsigned every_output[] = {
+	AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY, AUXPMU_SYNTH_VIRTUAL};
+constexpr unsigned block_outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
+constexpr unsigned zero_copy_outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_VIRTUAL};
+
 /* How to open and map an event. */
 struct Setup {
 	Target target = Target::on_cpu(0);

@@ -110,7 +110,7 @@ TEST_CASE("A modelled unit refuses what cannot be, says why, and stays as it was
 		{"rate", "1025", "out of range"},
 		{"granule", std::to_string(page_size() / 2), "out of range"},
 		{"max_chunk", std::to_string(3 * page_size()), "no power of two"},
-		{"output", "paper", "any, scatter, window or copy"},
+		{"output", "paper", "any, scatter, window, copy or virtual"},
 		{"overwrite", "perhaps", "0 or 1"},
 		{"name", "0zero", "does not begin with a letter"},
 		{"name", "a/b", "letters, digits and _ only"},
@@ -221,7 +221,7 @@ TEST_CASE("Trace is complete whatever alignment, spare bytes and delay a unit ha
 		{1, 1, 1024, 4096},
 		{1, 256, 0, 640},
 	};
-	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY})
+	for (unsigned output : every_output)
 		for (const auto &shape : shapes) {
 			Attributes attributes = {{"start_align", std::to_string(shape.start)},
 				{"end_align", std::to_string(shape.end)}, {"spare", std::to_string(shape.spare)},
@@ -282,7 +282,7 @@ TEST_CASE(
 	"Blocks above a unit's largest are used as several, and ones below its smallest are refused", "[synth][model]")
 {
 	need_configfs();
-	for (unsigned output : {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY}) {
+	for (unsigned output : block_outputs) {
 		UnitUnderTest under({{"max_chunk", std::to_string(4 * page_size())}});
 		Setup setup;
 

@@ -85,7 +85,6 @@ private:
 	std::vector<pid_t> workers;
 };
 
-constexpr unsigned outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
 constexpr AuxMode modes[] = {AuxMode::full_trace, AuxMode::overwrite};
 constexpr std::uint32_t records[] = {64, 256, 1024, 4096};
 constexpr std::size_t areas[] = {16 * KiB, 64 * KiB, 256 * KiB};
@@ -95,7 +94,7 @@ Setup any_setup(Random &random)
 {
 	Setup setup;
 
-	setup.output = random.of(outputs);
+	setup.output = random.of(every_output);
 	setup.mode = random.of(modes);
 	setup.record = random.of(records);
 	setup.aux_bytes = random.of(areas);
