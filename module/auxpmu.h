@@ -32,7 +32,7 @@
  * Raised when a change of this header breaks backends that were built against the old one; checked
  * at registration.
  */
-#define AUXPMU_OPS_VERSION	9
+#define AUXPMU_OPS_VERSION	10
 
 /* Every module that calls the framework needs this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -73,6 +73,8 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  * @map: map the buffer as one piece of kernel virtual memory, at auxpmu_buffer.base. With @output
  *	WINDOW, the unit writes through that mapping: then the whole buffer is one chunk, whatever
  *	its pages, and @pages and the limits of chunks mean nothing
+ * @format: PERF_AUX_FLAG_* of the PMU's formats (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK), which every
+ *	record of trace says; 0 where there is only one
  * @rules: of the unit's windows
  */
 struct auxpmu_needs {
@@ -81,6 +83,7 @@ struct auxpmu_needs {
 	bool fallback;
 	bool regions;
 	bool map;
+	u64 format;
 	struct auxpmu_window_rules rules;
 };
 
@@ -199,6 +202,7 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
  *	that the unit's memory holds
  * @lost: bytes of trace that the unit knows it has dropped; if not 0, the record says PARTIAL
  * @gap: the unit lost trace and does not know how much; the record says PARTIAL
+ * @collision: samples of the unit met each other, and some are missing; the record says COLLISION
  *
  * The framework zeroes it before it calls &auxpmu_ops.position. It takes numbers from
  * AUXPMU_POSITION_MAX on, which result from a difference taken the wrong way round, as 0 with
@@ -208,6 +212,7 @@ struct auxpmu_position {
 	u64 bytes;
 	u64 lost;
 	bool gap;
+	bool collision;
 };
 
 #define AUXPMU_POSITION_MAX	BIT_ULL(60)
@@ -253,10 +258,19 @@ struct auxpmu_span {
  *	oldest first, in at most two pieces. Returns the number of pieces. Must never name a byte
  *	that the unit did not write since it was armed: that would be somebody else's trace.
  * @irq_pending: has the unit already passed unit->window.irq? Called right after arm. Optional.
+ * @online: this CPU comes up, or the PMU is being registered: look for the CPU's unit and prepare
+ *	it. On its CPU; may sleep. 0, or an errno: no event comes to this CPU until it has come up
+ *	anew. -ENODEV: it has no unit; any other errno is logged. Optional; with it sysfs has a file
+ *	cpumask of the CPUs that have a unit.
+ * @offline: undo online, if that returned 0: this CPU goes down, or the PMU is gone. The CPU's
+ *	event has been taken off it, by del. On its CPU; may sleep. Optional.
  * @invalidate: the machine was suspended, or this CPU was off: the unit's registers may have lost
  *	their contents. On its CPU, IRQs off, disarmed; if it was tracing, arm follows. Optional.
  * @pad: write the trace format's padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Optional; without it the framework writes zeros.
+ *
+ * Where &auxpmu_desc.no_nmi is set no operation is called in NMI, and all may take raw spinlocks
+ * and wait for hardware.
  *
  * An operation returns with IRQs and preemption as they were when it was called. An errno is
  * negative; a positive number is a failure, too. With paranoid=1 the framework checks each
@@ -279,6 +293,8 @@ struct auxpmu_ops {
 	void (*position)(struct auxpmu_unit *unit, struct auxpmu_position *position);
 	unsigned int (*spans)(struct auxpmu_unit *unit, struct auxpmu_span spans[2]);
 	bool (*irq_pending)(struct auxpmu_unit *unit);
+	int (*online)(struct auxpmu_unit *unit);
+	void (*offline)(struct auxpmu_unit *unit);
 	void (*invalidate)(struct auxpmu_unit *unit);
 	void (*pad)(struct auxpmu_unit *unit, void *data, u64 length);
 };
@@ -388,6 +404,9 @@ enum auxpmu_yields { AUXPMU_YIELDS_WORK, AUXPMU_YIELDS_START, AUXPMU_YIELDS_NOTH
  * @filters_stop: they can also stop the trace
  * @limits: of the hardware
  * @claim: how its units become ours; NULL if they are nobody else's
+ * @no_nmi: the operations must not be called in NMI, since they take locks or wait for hardware. An
+ *	aux_pause or aux_resume by an NMI takes effect right behind it, and a sample that an NMI
+ *	takes has no trace
  * @offset_heads: in overwrite mode aux_head is an offset, not a position, as consumers of the
  *	in-tree PMU of this name expect
  * @tell_once: the core writes PERF_RECORD_ITRACE_START for an event's first start only, as with
@@ -404,6 +423,7 @@ struct auxpmu_desc {
 	bool filters_stop;
 	struct auxpmu_limits limits;
 	const struct auxpmu_claim *claim;
+	bool no_nmi;
 	bool offset_heads;
 	bool tell_once;
 	void (*release)(const struct auxpmu_desc *desc);
@@ -504,12 +524,13 @@ bool auxpmu_interrupt(struct auxpmu *pmu);
 /**
  * auxpmu_suspend() - the unit of this CPU is about to lose its state, or to be taken away
  * @pmu: the PMU
+ * @idle: the CPU executes nothing until auxpmu_resume(), which comes as the first of all (CPU_PM)
  *
- * IRQs off. Disarms the unit and commits nothing yet; the next record says PARTIAL, since nothing
- * is traced from here on. Until auxpmu_resume() the unit is armed only if the core starts the event
- * anew.
+ * IRQs off. Disarms the unit and commits nothing yet. Unless @idle the next record says PARTIAL,
+ * since what the CPU executes from here on is not traced. Until auxpmu_resume() the unit is armed
+ * only if the core starts the event anew.
  */
-void auxpmu_suspend(struct auxpmu *pmu);
+void auxpmu_suspend(struct auxpmu *pmu, bool idle);
 
 /**
  * auxpmu_resume() - the unit of this CPU is there again

@@ -97,6 +97,8 @@ struct core_buffer {
  * @flags: PERF_AUX_FLAG_* for the end of the transaction
  * @fresh: nothing was armed since the transaction began
  * @suspended: parked by auxpmu_suspend()
+ * @absent: the backend's online() has found no unit on its CPU
+ * @serve: serves what was requested in an NMI, if the backend cannot be called there
  * @times_up: how often its CPU had come up when auxpmu_hotplug_look() last looked
  * @stats: since the PMU was registered
  */
@@ -113,6 +115,8 @@ struct core_unit {
 	u64 flags;
 	bool fresh;
 	bool suspended;
+	bool absent;
+	struct irq_work serve;
 	unsigned int times_up;
 	struct core_stats stats;
 };
@@ -153,6 +157,7 @@ struct auxpmu {
 	struct auxpmu_complaints __percpu *complaints;
 	struct auxpmu_paranoid *paranoid;	/* NULL if it is believed */
 	struct list_head node;			/* of suspend.c */
+	struct hlist_node presence;		/* of presence.c, if the backend has online() */
 	struct claim *claim;			/* NULL if it needs none */
 	struct dentry *debugfs;
 	struct dentry *fault_folder;

@@ -223,7 +223,7 @@ static void claim_release_here(void *data)
 {
 	struct claim *claim = data;
 
-	auxpmu_suspend(claim->pmu);
+	auxpmu_suspend(claim->pmu, false);
 	claim->ops->release();
 }
 

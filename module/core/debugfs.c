@@ -43,6 +43,7 @@ static const struct counter counters[] = {
 	COUNTER(arm_failures),
 	COUNTER(overruns),
 	COUNTER(busy),
+	COUNTER(no_unit),
 	COUNTER(samples),
 	COUNTER(sample_no_trace),
 	COUNTER(contract_violations),

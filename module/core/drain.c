@@ -202,6 +202,8 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 	auxpmu_transaction_lost(unit, position.lost);
 	if (position.gap)
 		auxpmu_transaction_gap(unit);
+	if (position.collision)
+		unit->flags |= PERF_AUX_FLAG_COLLISION;
 	if (auxpmu_unit_event(&unit->pub)->needs.output == AUXPMU_COPY)
 		return drain_copy(unit, position.bytes);
 	drain_window(unit, position.bytes);

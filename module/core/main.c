@@ -11,6 +11,7 @@
 #include "core/claim.h"
 #include "core/debugfs.h"
 #include "core/hotplug.h"
+#include "core/presence.h"
 #include "core/sample.h"
 #include "core/suspend.h"
 #include "software.h"
@@ -40,6 +41,7 @@ static int __init auxpmu_init(void)
 	auxpmu_sample_init();
 	auxpmu_suspend_init();
 	auxpmu_claims_init();
+	auxpmu_presence_init();
 	return 0;
 }
 
@@ -51,6 +53,7 @@ static void __exit auxpmu_exit(void)
 	 */
 	synchronize_rcu_tasks();
 	rcu_barrier();
+	auxpmu_presence_exit();
 	auxpmu_claims_exit();
 	auxpmu_suspend_exit();
 	auxpmu_debugfs_exit();

@@ -424,6 +424,23 @@ static bool paranoid_irq_pending(struct auxpmu_unit *unit)
 	return pending;
 }
 
+static int paranoid_online(struct auxpmu_unit *unit)
+{
+	struct context before = paranoid_enter_sleepable();
+	int ret = paranoid_real(unit->pmu)->online(unit);
+
+	paranoid_leave(unit->pmu, "online", before);
+	return ret;
+}
+
+static void paranoid_offline(struct auxpmu_unit *unit)
+{
+	struct context before = paranoid_enter_sleepable();
+
+	paranoid_real(unit->pmu)->offline(unit);
+	paranoid_leave(unit->pmu, "offline", before);
+}
+
 static void paranoid_invalidate(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
@@ -459,6 +476,8 @@ static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *o
 		.position = paranoid_position,
 		.spans = of->spans ? paranoid_spans : NULL,
 		.irq_pending = of->irq_pending ? paranoid_irq_pending : NULL,
+		.online = of->online ? paranoid_online : NULL,
+		.offline = of->offline ? paranoid_offline : NULL,
 		.invalidate = of->invalidate ? paranoid_invalidate : NULL,
 		.pad = of->pad ? paranoid_pad : NULL,
 	};

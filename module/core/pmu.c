@@ -69,6 +69,8 @@ static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struc
 		return "map is set, but a unit that copies never writes into the buffer";
 	if (needs->output != AUXPMU_SCATTER && needs->regions)
 		return "regions takes AUXPMU_SCATTER";
+	if (needs->format & ~(u64)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)
+		return "format has other bits than PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK";
 	return NULL;
 }
 
@@ -93,6 +95,13 @@ static int pmu_check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
 		      wrong, rules->start_align, rules->end_align, rules->atom, rules->spare,
 		      rules->granule, rules->early, PAGE_SIZE);
 	return -EINVAL;
+}
+
+/* A CPU that goes offline meanwhile is add()'s concern. */
+static bool pmu_cpu_has_no_unit(const struct perf_event *event)
+{
+	return event->cpu != -1 &&
+	       READ_ONCE(per_cpu_ptr(auxpmu_of(event)->units, event->cpu)->absent);
 }
 
 static atomic64_t serials;
@@ -130,6 +139,11 @@ static int pmu_event_init(struct perf_event *event)
 		return -EINVAL;
 	}
 
+	if (pmu_cpu_has_no_unit(event)) {
+		auxpmu_notice(pmu, "event refused: CPU %d has no unit; see cpumask in the PMU's folder",
+			      event->cpu);
+		return -ENODEV;
+	}
 	if (!auxpmu_get(pmu))
 		return -ENODEV;
 	aux = kzalloc(sizeof(*aux), GFP_KERNEL);
@@ -225,18 +239,24 @@ static void pmu_stop(struct perf_event *event, int flags)
 	}
 }
 
-static void pmu_del(struct perf_event *event, int flags)
+void auxpmu_take_off(struct core_unit *unit)
 {
-	struct core_unit *unit = pmu_session_of(event);
-
-	if (!unit)
+	if (!unit->pub.event)
 		return;
-	pmu_close_session(unit, event);
+	pmu_close_session(unit, unit->pub.event);
 	if (unit->pub.pmu->ops->del)
 		unit->pub.pmu->ops->del(&unit->pub);
 	/* auxpmu_resume() must not start an event that is gone. */
 	unit->suspended = false;
 	unit->pub.event = NULL;
+}
+
+static void pmu_del(struct perf_event *event, int flags)
+{
+	struct core_unit *unit = pmu_session_of(event);
+
+	if (unit)
+		auxpmu_take_off(unit);
 }
 
 /*
@@ -260,6 +280,11 @@ static int pmu_add(struct perf_event *event, int flags)
 	const struct auxpmu_ops *ops = unit->pub.pmu->ops;
 	int ret;
 
+	if (unit->absent) {
+		unit->stats.no_unit++;
+		pmu_quieten(event, true);
+		return -ENODEV;
+	}
 	/* PERF_PMU_CAP_EXCLUSIVE does not suffice: exec and inheritance get around it. */
 	if (unit->pub.event) {
 		unit->stats.busy++;

@@ -4,6 +4,7 @@
 #define AUXPMU_CORE_PMU_H
 
 struct auxpmu_desc;
+struct core_unit;
 struct pmu;
 
 /* The same for every PMU; register.c fills in what differs. */
@@ -14,5 +15,8 @@ extern const struct pmu auxpmu_callbacks;
  * returned it, and the core would take such a value for a pointer (see ERR_PTR()).
  */
 int auxpmu_errno_of(const struct auxpmu_desc *desc, const char *op, int ret);
+
+/* Take the unit's event, if it has one, off its CPU, as the core's del() does. There, IRQs off. */
+void auxpmu_take_off(struct core_unit *unit);
 
 #endif /* AUXPMU_CORE_PMU_H */

@@ -21,7 +21,9 @@
 #include "core/hotplug.h"
 #include "core/paranoid.h"
 #include "core/pmu.h"
+#include "core/presence.h"
 #include "core/sample.h"
+#include "core/session.h"
 #include "core/suspend.h"
 #include "core/sysfs.h"
 #include "internal.h"
@@ -128,6 +130,7 @@ static int register_units_make(struct auxpmu *pmu)
 
 		unit->pub.pmu = pmu;
 		unit->pub.cpu = cpu;
+		unit->serve = IRQ_WORK_INIT_HARD(auxpmu_session_serve);
 		auxpmu_hotplug_note(unit);
 		ret = register_unit_make(unit);
 		if (ret)
@@ -141,6 +144,7 @@ static void register_unit_free(struct core_unit *unit)
 	/* register_units_make() failed before it made this unit. */
 	if (!unit->pub.pmu)
 		return;
+	irq_work_sync(&unit->serve);
 	if (unit->pub.pmu->ops->unit_exit)
 		unit->pub.pmu->ops->unit_exit(&unit->pub);
 	auxpmu_unit_free(&unit->pub);
@@ -168,6 +172,7 @@ static void register_unhook(struct auxpmu *pmu)
 {
 	auxpmu_suspend_remove(pmu);
 	auxpmu_claim_free(pmu);
+	auxpmu_presence_remove(pmu);
 }
 
 void auxpmu_free(struct auxpmu *pmu)
@@ -213,7 +218,14 @@ static int register_make(struct auxpmu *pmu)
 		ret = auxpmu_complaints_make(pmu);
 	if (!ret)
 		ret = register_units_make(pmu);
-	return ret ?: auxpmu_claim_make(pmu);
+	if (!ret)
+		ret = auxpmu_claim_make(pmu);
+	if (ret)
+		return ret;
+	ret = auxpmu_presence_add(pmu);
+	if (ret)
+		auxpmu_claim_free(pmu);
+	return ret;
 }
 
 /* Held from the check of a name to its use. */
@@ -262,6 +274,7 @@ struct auxpmu *__auxpmu_register(const struct auxpmu_desc *desc, struct module *
 		goto free;
 	ret = register_with_core(pmu);
 	if (ret) {
+		auxpmu_presence_remove(pmu);
 		auxpmu_claim_free(pmu);
 		goto free;
 	}

@@ -7,6 +7,8 @@
  * performs it through transaction.c and drain.c. Never sleeps, allocates or takes a lock.
  */
 #include <linux/atomic.h>
+#include <linux/irq_work.h>
+#include <linux/preempt.h>
 
 #include "compat.h"
 #include "core/complaint.h"
@@ -213,6 +215,15 @@ static int session_settle(struct core_unit *unit)
 	}
 }
 
+/*
+ * In an NMI, and the backend cannot be called there? Then a request is only noted in the word, for
+ * the owner that the NMI has interrupted, or for session_serve().
+ */
+static bool session_must_wait(const struct core_unit *unit)
+{
+	return unlikely(in_nmi()) && unit->pub.pmu->desc->no_nmi;
+}
+
 void auxpmu_session_release(struct core_unit *unit)
 {
 	int settled;
@@ -224,6 +235,8 @@ void auxpmu_session_release(struct core_unit *unit)
 
 bool auxpmu_session_acquire(struct core_unit *unit)
 {
+	if (session_must_wait(unit))
+		return false;
 	return !(atomic_fetch_or(AUXPMU_BUSY, &unit->word) & AUXPMU_BUSY);
 }
 
@@ -236,11 +249,35 @@ bool auxpmu_session_quiesce(struct core_unit *unit)
 	return word & AUXPMU_OPEN;
 }
 
+/* Returns the new word. */
+static u32 session_request_later(struct core_unit *unit, enum auxpmu_request request)
+{
+	int old = atomic_read(&unit->word);
+	u32 word;
+
+	trace_auxpmu_request(unit, request, old);
+	do {
+		word = auxpmu_state_request(old, request);
+	} while (!atomic_try_cmpxchg(&unit->word, &old, word));
+	irq_work_queue(&unit->serve);
+	return word;
+}
+
+void auxpmu_session_serve(struct irq_work *work)
+{
+	struct core_unit *unit = container_of(work, struct core_unit, serve);
+
+	if (auxpmu_session_acquire(unit))
+		auxpmu_session_release(unit);
+}
+
 void auxpmu_session_request(struct core_unit *unit, enum auxpmu_request request)
 {
 	u32 word;
 
-	if (session_request_word(unit, request, &word))
+	if (session_must_wait(unit))
+		session_request_later(unit, request);
+	else if (session_request_word(unit, request, &word))
 		auxpmu_session_release(unit);
 }
 
@@ -257,14 +294,17 @@ bool auxpmu_session_handover(struct core_unit *unit)
 bool auxpmu_interrupt(struct auxpmu *pmu)
 {
 	struct core_unit *unit;
-	bool owner;
+	bool owner = false;
 	u32 word;
 
 	if (auxpmu_paranoid_refuses(pmu, __func__))
 		return false;
 	unit = this_cpu_ptr(pmu->units);
 	auxpmu_count(unit, interrupts);
-	owner = session_request_word(unit, AUXPMU_REQ_HANDOVER, &word);
+	if (session_must_wait(unit))
+		word = session_request_later(unit, AUXPMU_REQ_HANDOVER);
+	else
+		owner = session_request_word(unit, AUXPMU_REQ_HANDOVER, &word);
 	if (!(word & AUXPMU_HANDOVER))
 		auxpmu_count(unit, spurious);
 	if (owner)
@@ -273,7 +313,7 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_interrupt, AUXPMU_NS);
 
-void auxpmu_suspend(struct auxpmu *pmu)
+void auxpmu_suspend(struct auxpmu *pmu, bool idle)
 {
 	struct core_unit *unit = this_cpu_ptr(pmu->units);
 
@@ -289,7 +329,7 @@ void auxpmu_suspend(struct auxpmu *pmu)
 
 		unit->suspended = true;
 		auxpmu_session_request(unit, AUXPMU_REQ_PARK);
-		if (auxpmu_session_quiesce(unit) && armed)
+		if (auxpmu_session_quiesce(unit) && armed && !idle)
 			auxpmu_transaction_gap(unit);
 	}
 	auxpmu_session_release(unit);

@@ -13,7 +13,13 @@
  */
 void auxpmu_session_request(struct core_unit *unit, enum auxpmu_request request);
 
-/* Become the owner. False if this interrupted the owner. */
+/* Serve what was requested in an NMI in which the backend could not be called. In an interrupt. */
+void auxpmu_session_serve(struct irq_work *work);
+
+/*
+ * Become the owner. False if this interrupted the owner, or the backend cannot be called in this
+ * NMI.
+ */
 bool auxpmu_session_acquire(struct core_unit *unit);
 
 /* As the owner: the unit has reached window.irq. True if it is armed again. */

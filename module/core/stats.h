@@ -29,6 +29,7 @@
  * @arm_failures: the backend could not arm
  * @overruns: the unit wrote beyond its window, or its position is impossible: a bug
  * @busy: refused: the unit traces for another event
+ * @no_unit: refused: this CPU has no unit
  * @samples: PERF_SAMPLE_AUX written
  * @sample_no_trace: of those, all zeros: no trace, or the session's owner was interrupted
  * @contract_violations: times the backend broke the contract in auxpmu.h, see complaint.h; with
@@ -59,6 +60,7 @@ struct core_stats {
 	u64 arm_failures;
 	u64 overruns;
 	u64 busy;
+	u64 no_unit;
 	u64 samples;
 	u64 sample_no_trace;
 	u64 contract_violations;

@@ -25,7 +25,7 @@ static int suspend(AUXPMU_SYSCORE_ARG)
 	struct auxpmu *pmu;
 
 	list_for_each_entry(pmu, &pmus, node)
-		auxpmu_suspend(pmu);
+		auxpmu_suspend(pmu, false);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
  * sysfs caps/: what a PMU can do, and why it cannot do the rest. For people and programs: the first
  * word is the value, a reason follows. Reads only what is constant while the PMU lives.
  */
+#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -36,15 +37,18 @@ static DEVICE_ATTR_RO(aux_head);
 
 static ssize_t sampling_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, auxpmu_sample_available() ?
-			  "1\n" : "0 perf_output_copy() was not found in this kernel\n");
+	if (!auxpmu_sample_available())
+		return sysfs_emit(page, "0 perf_output_copy() was not found in this kernel\n");
+	return sysfs_emit(page, sysfs_desc_of(dev)->no_nmi ? "1 zeros in an NMI\n" : "1\n");
 }
 static DEVICE_ATTR_RO(sampling);
 
 static ssize_t pause_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, PERF_PMU_CAP_AUX_PAUSE ?
-			  "1\n" : "0 this kernel has no aux_pause and aux_resume\n");
+	if (!PERF_PMU_CAP_AUX_PAUSE)
+		return sysfs_emit(page, "0 this kernel has no aux_pause and aux_resume\n");
+	return sysfs_emit(page, sysfs_desc_of(dev)->no_nmi ?
+			  "1 an NMI's takes effect right behind it\n" : "1\n");
 }
 static DEVICE_ATTR_RO(pause);
 
@@ -82,6 +86,34 @@ static ssize_t yields_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(yields);
 
+/* perf opens events of all CPUs on these only. */
+static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	const struct auxpmu *pmu = sysfs_pmu_of(dev);
+	cpumask_var_t cpus;
+	ssize_t length;
+	int cpu;
+
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		if (!READ_ONCE(per_cpu_ptr(pmu->units, cpu)->absent))
+			cpumask_set_cpu(cpu, cpus);
+	length = sysfs_emit(page, "%*pbl\n", cpumask_pr_args(cpus));
+	free_cpumask_var(cpus);
+	return length;
+}
+static DEVICE_ATTR_RO(cpumask);
+
+static struct attribute *cpumask_attrs[] = {
+	&dev_attr_cpumask.attr,
+	NULL
+};
+
+static const struct attribute_group cpumask_group = {
+	.attrs = cpumask_attrs,
+};
+
 static struct attribute *framework_caps[] = {
 	&dev_attr_aux_head.attr,
 	&dev_attr_granule.attr,
@@ -97,7 +129,7 @@ static struct attribute *framework_caps[] = {
 
 /* One allocation: freeing the first member frees all. */
 struct all_groups {
-	const struct attribute_group *groups[GROUPS + 3];
+	const struct attribute_group *groups[GROUPS + 4];
 	struct attribute_group caps;
 	struct attribute *attrs[];
 };
@@ -121,8 +153,8 @@ static const struct attribute_group *sysfs_find_caps(const struct attribute_grou
 
 /* Attributes that the core or the framework puts into the PMU's folder. */
 static const char *const core_attrs[] = {
-	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "claims", "power",
-	"subsystem", "uevent",
+	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "claims", "cpumask",
+	"power", "subsystem", "uevent",
 };
 
 static bool sysfs_has_attr(const struct attribute_group *group, const char *name)
@@ -197,6 +229,8 @@ const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc
 	all->groups[nr++] = &all->caps;
 	if (desc->claim)
 		all->groups[nr++] = &auxpmu_claim_group;
+	if (desc->ops->online)
+		all->groups[nr++] = &cpumask_group;
 	for (; backend && *backend; backend++) {
 		if (*backend != more)
 			all->groups[nr++] = *backend;

@@ -43,6 +43,9 @@ void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
 	u64 flags = unit->flags | transaction_faulty_flags(unit->pub.pmu);
 	u64 size = auxpmu_transaction_uncommitted(unit) - hold;
 
+	/* Without trace there is no format, and the core writes no record unless a flag asks. */
+	if (size)
+		flags |= core_unit_event(unit)->pub.needs.format;
 	unit->stats.committed += size;
 	unit->stats.ends++;
 	unit->head += size;

@@ -10,6 +10,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/configfs.h>
+#include <linux/cpumask.h>
 #include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/kstrtox.h>
@@ -139,6 +140,8 @@ NUMBER(irq_delay, irq_delay, ANY, 0, SZ_1M);
 NUMBER(ram, ram, ANY, 2 * AUXPMU_RECORD_MIN, SZ_16M);
 NUMBER(rate, rate, ANY, 1, AUXPMU_SYNTH_RATE_MAX);
 NUMBER(filters, filters, ANY, 0, AUXPMU_FILTERS_MAX);
+NUMBER(format, format, ANY, 0, 255);
+NUMBER(no_nmi, no_nmi, ANY, 0, 1);
 NUMBER(granule, limits.granule, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(min_chunk, limits.min_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(max_chunk, limits.max_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
@@ -194,6 +197,56 @@ static ssize_t unit_name_store(struct config_item *item, const char *page, size_
 	return ret ?: count;
 }
 CONFIGFS_ATTR(unit_, name);
+
+static ssize_t unit_cpus_show(struct config_item *item, char *page)
+{
+	struct unit *unit = unit_of(item);
+	ssize_t length;
+
+	mutex_lock(&unit->lock);
+	length = sysfs_emit(page, "%s\n", unit->model.cpus);
+	mutex_unlock(&unit->lock);
+	return length;
+}
+
+static const char *model_cpus_wrong(const char *cpus)
+{
+	cpumask_var_t mask;
+	bool parsed;
+
+	if (strlen(cpus) >= SYNTH_CPUS_MAX)
+		return "it is longer than 63 characters";
+	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
+		return "no memory";
+	parsed = !cpulist_parse(cpus, mask);
+	free_cpumask_var(mask);
+	return parsed ? NULL : "it is no list of CPUs, such as 0,2-3";
+}
+
+static ssize_t unit_cpus_store(struct config_item *item, const char *page, size_t count)
+{
+	struct unit *unit = unit_of(item);
+	char *line = kstrdup(page, GFP_KERNEL);
+	const char *cpus, *wrong;
+	int ret;
+
+	if (!line)
+		return -ENOMEM;
+	cpus = strim(line);
+	wrong = model_cpus_wrong(cpus);
+	mutex_lock(&unit->lock);
+	ret = model_changeable(unit);
+	if (!ret && wrong) {
+		unit_notice(unit, "cpus refused: %s", wrong);
+		ret = -EINVAL;
+	}
+	if (!ret)
+		strscpy(unit->model.cpus, cpus, sizeof(unit->model.cpus));
+	mutex_unlock(&unit->lock);
+	kfree(line);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(unit_, cpus);
 
 /* In the order of enum auxpmu_synth_output. */
 static const char *const outputs[] = { "scatter", "window", "copy", "virtual" };
@@ -329,6 +382,9 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_ram,
 	&unit_attr_rate,
 	&unit_attr_filters,
+	&unit_attr_format,
+	&unit_attr_no_nmi,
+	&unit_attr_cpus,
 	&unit_attr_min_chunk,
 	&unit_attr_max_chunk,
 	&unit_attr_min_buffer,

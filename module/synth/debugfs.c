@@ -196,6 +196,32 @@ static const struct file_operations bench_fops = {
 	.release = single_release,
 };
 
+/* As firmware that switches an idle CPU off, and a notifier of CPU_PM. */
+static void idle_here(void *data)
+{
+	struct synth *synth = data;
+
+	auxpmu_suspend(synth->pmu, true);
+	auxpmu_resume(synth->pmu);
+}
+
+static ssize_t idle_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
+{
+	int cpu, ret = kstrtoint_from_user(from, count, 0, &cpu);
+
+	if (ret)
+		return ret;
+	if (cpu < 0 || cpu >= nr_cpu_ids)
+		return -EINVAL;
+	return smp_call_function_single(cpu, idle_here, file->private_data, 1) ?: count;
+}
+
+static const struct file_operations idle_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = idle_write,
+};
+
 static const char *const fault_names[SYNTH_FAULTS] = {
 	[SYNTH_FAULT_STUCK] = "stuck",
 	[SYNTH_FAULT_OVERRUN] = "overrun",
@@ -204,6 +230,7 @@ static const char *const fault_names[SYNTH_FAULTS] = {
 	[SYNTH_FAULT_LOST_IRQ] = "lost_irq",
 	[SYNTH_FAULT_DUE] = "due",
 	[SYNTH_FAULT_BUSY] = "busy",
+	[SYNTH_FAULT_COLLIDE] = "collide",
 	[SYNTH_FAULT_SLOW_STOP] = "slow_stop",
 	[SYNTH_FAULT_UNREGISTER] = "unregister",
 };
@@ -215,6 +242,7 @@ void synth_debugfs_add(struct synth *synth)
 	debugfs_create_file("emit", 0200, folder, synth, &emit_fops);
 	debugfs_create_file("emitted", 0400, folder, synth, &emitted_fops);
 	debugfs_create_file("bench", 0600, folder, synth, &bench_fops);
+	debugfs_create_file("idle", 0200, folder, synth, &idle_fops);
 	synth_nmi_add(synth->pmu);
 	auxpmu_faults_add(synth->pmu, fault_names, synth->faults, SYNTH_FAULTS);
 }

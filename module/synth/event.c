@@ -99,6 +99,7 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 	if (output == SYNTH_OUTPUT_ANY)
 		output = FIELD_GET(SYNTH_FIELD(OUTPUT), config);
 	needs->pages = pages[FIELD_GET(SYNTH_FIELD(PAGES), config)];
+	needs->format = model->format << 8;
 	needs->rules.start_align = max_t(u32, record, model->start_align);
 	needs->rules.end_align = model->end_align;
 	needs->rules.atom = record;

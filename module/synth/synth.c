@@ -58,15 +58,21 @@ struct synth *synth_make(const struct synth_model *model)
 	mutex_init(&synth->emit_lock);
 	synth->model = *model;
 	synth->persona = synth_persona_find(model->name);
+	synth->ops = synth_ops;
+	if (synth->model.cpus[0]) {
+		synth->ops.online = synth_online;
+		synth->ops.offline = synth_offline;
+	}
 	synth->desc = (struct auxpmu_desc){
 		.name = synth->model.name,
-		.ops = &synth_ops,
+		.ops = &synth->ops,
 		.attr_groups = synth->persona ? synth->persona->groups : synth_groups,
 		.unit_size = sizeof(struct synth_unit),
 		.yields = AUXPMU_YIELDS_START,
 		.nr_addr_filters = synth->persona ? 0 : model->filters,
 		.filters_stop = true,
 		.limits = model->limits,
+		.no_nmi = model->no_nmi,
 		.offset_heads = synth->persona && synth->persona->offset_heads,
 		.release = synth_release,
 	};

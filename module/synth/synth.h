@@ -17,6 +17,9 @@
 
 #define SYNTH_NAME_MAX		32
 
+/* Bytes of a list of CPUs, its NUL included. */
+#define SYNTH_CPUS_MAX		64
+
 /* The model leaves the choice to each event's config. */
 #define SYNTH_OUTPUT_ANY	(-1)
 #define SYNTH_RECORD_ANY	0
@@ -33,6 +36,9 @@
  * @ram: for a unit that copies: bytes of trace RAM per CPU; it interrupts when that is half full
  * @rate: KiB per millisecond, if the event does not say
  * @filters: number of its address filters
+ * @format: bits 8 to 15 of its records' flags, shifted down
+ * @no_nmi: its operations cannot be called in NMI: 0 or 1
+ * @cpus: list of the CPUs that have a unit; empty: all
  * @limits: its limits
  */
 struct synth_model {
@@ -46,6 +52,9 @@ struct synth_model {
 	u64 ram;
 	u64 rate;
 	u64 filters;
+	u64 format;
+	u64 no_nmi;
+	char cpus[SYNTH_CPUS_MAX];
 	struct auxpmu_limits limits;
 };
 
@@ -73,6 +82,7 @@ enum synth_fault {
 	SYNTH_FAULT_LOST_IRQ,		/* one interrupt is missing: it runs into its limit */
 	SYNTH_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
 	SYNTH_FAULT_BUSY,		/* the same, behind a record just written */
+	SYNTH_FAULT_COLLIDE,		/* its position says that samples met each other */
 	SYNTH_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
 	SYNTH_FAULT_UNREGISTER,		/* the PMU is revoked while events are there */
 	SYNTH_FAULTS
@@ -80,6 +90,7 @@ enum synth_fault {
 
 struct synth {
 	struct auxpmu_desc desc;
+	struct auxpmu_ops ops;
 	struct synth_model model;
 	atomic_t faults[SYNTH_FAULTS];
 	const struct synth_persona *persona;
@@ -125,6 +136,7 @@ struct synth_unit {
 	bool halted;		/* by a stop filter */
 	u64 credit;		/* bytes that the timer still has to write */
 	bool due_in_full;	/* the next tick adds a millisecond's worth to it */
+	bool online;		/* its CPU is */
 	u8 *ram;
 	unsigned int ram_users;	/* events that may come to this CPU and need @ram */
 };
@@ -179,6 +191,10 @@ u64 synth_write(struct synth_unit *hw, u64 bytes);
 
 /* unit.c: the operations of the backend. */
 extern const struct auxpmu_ops synth_ops;
+
+/* Besides these, for a model that has units on some CPUs only. */
+int synth_online(struct auxpmu_unit *unit);
+void synth_offline(struct auxpmu_unit *unit);
 
 /* event.c: the two operations about events, and sysfs format/. */
 int synth_event_init(struct perf_event *event, struct auxpmu_event *aux);

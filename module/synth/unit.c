@@ -4,6 +4,7 @@
  * software, it owns the session while it writes. It writes as each of the three kinds of hardware
  * does, and stops where its model says.
  */
+#include <linux/cpumask.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/math.h>
@@ -244,6 +245,40 @@ static enum hrtimer_restart synth_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+int synth_online(struct auxpmu_unit *unit)
+{
+	struct synth_unit *hw = unit->private;
+	cpumask_var_t cpus;
+	int ret;
+
+	WARN_ON_ONCE(hw->online || unit->cpu != smp_processor_id());
+	if (!alloc_cpumask_var(&cpus, GFP_KERNEL))
+		return -ENOMEM;
+	ret = cpulist_parse(synth_model_of(unit)->cpus, cpus);
+	if (!ret && !cpumask_test_cpu(unit->cpu, cpus))
+		ret = -ENODEV;
+	free_cpumask_var(cpus);
+	hw->online = !ret;
+	return ret;
+}
+
+void synth_offline(struct auxpmu_unit *unit)
+{
+	struct synth_unit *hw = unit->private;
+
+	WARN_ON_ONCE(!hw->online || unit->event || unit->cpu != smp_processor_id());
+	hw->online = false;
+}
+
+/* Is the unit one that may be used, here and now? */
+static bool synth_may_be_called(const struct auxpmu_unit *unit)
+{
+	const struct synth_model *model = synth_model_of(unit);
+	const struct synth_unit *hw = unit->private;
+
+	return (hw->online || !model->cpus[0]) && !(model->no_nmi && in_nmi());
+}
+
 static int synth_unit_init(struct auxpmu_unit *unit)
 {
 	struct synth_unit *hw = unit->private;
@@ -297,7 +332,7 @@ static int synth_arm(struct auxpmu_unit *unit)
 	struct synth_unit *hw = unit->private;
 	u64 length = stream->record;
 
-	WARN_ON_ONCE(!synth_in_one_chunk(unit));
+	WARN_ON_ONCE(!synth_in_one_chunk(unit) || !synth_may_be_called(unit));
 	hw->position = synth_copies(unit) ? 0 : unit->window.from;
 	hw->lost = 0;
 	hw->late = synth_lateness(unit);
@@ -313,6 +348,7 @@ static int synth_arm(struct auxpmu_unit *unit)
 /* Nothing to do: the writer owns the session, so it is not writing now. */
 static void synth_disarm(struct auxpmu_unit *unit)
 {
+	WARN_ON_ONCE(!synth_may_be_called(unit));
 	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_SLOW_STOP))
 		mdelay(1);
 }
@@ -323,6 +359,7 @@ static void synth_position(struct auxpmu_unit *unit, struct auxpmu_position *pos
 
 	position->bytes = hw->position - (synth_copies(unit) ? 0 : unit->window.from);
 	position->lost = hw->lost;
+	position->collision = synth_fault(synth_of(unit->pmu), SYNTH_FAULT_COLLIDE);
 	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_STUCK)) {
 		position->lost += position->bytes;
 		position->bytes = 0;

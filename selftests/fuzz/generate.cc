@@ -409,7 +409,7 @@ private:
 		case Kind::revoke:
 			return {below(nr_models)};
 		case Kind::model_set:
-			return {below(nr_models), below(16), one_in(3) ? below(8192) : below(8) * 64};
+			return {below(nr_models), below(19), one_in(3) ? below(8192) : below(8) * 64};
 		case Kind::model_live:
 			return {slot(nr_models, [this](unsigned n) { return known.made[n]; }), !one_in(3)};
 		case Kind::cpu:

@@ -277,14 +277,19 @@ private:
 
 	int model_set(const std::vector<std::uint64_t> &a) const
 	{
-		constexpr const char *outputs[] = {"any", "scatter", "window", "copy", "none"};
+		constexpr const char *outputs[] = {"any", "scatter", "window", "copy", "virtual", "none"};
+		constexpr const char *cpus[] = {"0", "1", "0-1", "\n", "two"};
 		const auto &words = grammar(Kind::model_set).arguments[1].words;
 		const std::string name = words[a[1] % words.size()];
 		std::string value = std::to_string(a[2]);
 
 		if (name == "output")
 			value = outputs[a[2] / 64 % std::size(outputs)];
-		if (name == "overwrite")
+		if (name == "format")
+			value = std::to_string(a[2] / 64 % 300);
+		if (name == "cpus")
+			value = cpus[a[2] / 64 % std::size(cpus)];
+		if (name == "overwrite" || name == "no_nmi")
 			value = std::to_string(a[2] / 64 % 2);
 		if (name == "name")
 			value = std::format("fuzz{}", a[2] / 64 % 3);

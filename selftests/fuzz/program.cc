@@ -25,9 +25,11 @@ constexpr const char *filters[] = {"none", "program", "twice", "stop", "kernel",
 constexpr const char *advices[] = {"dofork", "dontfork", "dodump", "free", "willneed"};
 constexpr const char *namespaces[] = {"mounts", "names", "processes", "user", "groups"};
 constexpr const char *faults[] = {"setup", "orders", "mixed", "add", "arm", "stuck", "overrun", "spurious_irq",
-	"late_irq", "lost_irq", "due", "busy", "truncated", "partial", "collision", "slow_stop", "short_sample"};
+	"late_irq", "lost_irq", "due", "busy", "truncated", "partial", "collision", "slow_stop", "short_sample",
+	"collide"};
 constexpr const char *attributes[] = {"output", "record", "start_align", "end_align", "granule", "spare", "irq_delay",
-	"ram", "rate", "filters", "min_chunk", "max_chunk", "min_buffer", "max_buffer", "overwrite", "name"};
+	"ram", "rate", "filters", "min_chunk", "max_chunk", "min_buffer", "max_buffer", "overwrite", "name", "format",
+	"no_nmi", "cpus"};
 constexpr const char *ways[] = {"gone", "there"};
 constexpr const char *marks[] = {"request", "begin", "arm", "disarm", "end", "full", "sample", "off"};
 

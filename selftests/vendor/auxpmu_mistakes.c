@@ -458,7 +458,7 @@ static bool suspended;
 static void suspend_here(void *data)
 {
 	if (suspended)
-		auxpmu_suspend(pmu);
+		auxpmu_suspend(pmu, false);
 	else
 		auxpmu_resume(pmu);
 }

@@ -170,6 +170,8 @@ static inline __u64 auxpmu_record_base(__u64 stream, __u64 seq, __u32 seed)
  *	Write "CPU BYTES": the unit of that CPU writes BYTES (rounded up to whole records) at
  *	once, and interrupts, wraps and stops as it would by itself.  The write fails with ENXIO
  *	if no event is tracing there, with ENOSPC if the buffer became full first.
+ * idle
+ *	write: "CPU": as if this CPU had been idle and its unit without power meanwhile.
  * emitted
  *	How much the last write to emit has written: "CPU BYTES"
  * bench

@@ -289,7 +289,7 @@ TEST_CASE("Memory of a unit's own is on the account of whoever opens the event",
 TEST_CASE("A paused event may be armed for the first time in NMI", "[synth][edges][pause]")
 {
 	need_synthetic();
-	if (pmu().cap("pause") != "1")
+	if (!can("pause"))
 		SKIP("this kernel cannot pause AUX events");
 	pin(0);
 	for (unsigned output : every_output)

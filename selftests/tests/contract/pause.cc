@@ -34,7 +34,7 @@ struct Paused {
 	explicit Paused(AuxMode mode, perf_event_attr pausing = at_syscall("getppid"),
 		const Target &target = Target::task_on_cpu(0, 0))
 	{
-		if (pmu().cap("pause") != "1")
+		if (!can("pause"))
 			SKIP("this kernel cannot pause AUX events");
 		pin(0);
 		setup.target = target;

@@ -283,7 +283,7 @@ TEST_CASE("A unit that is suspended while it is paused is not armed by what resu
 	need_backend();
 	Backend backend("none");
 	REQUIRE(backend.refused() == 0);
-	if (pmu().cap("pause") != "1")
+	if (!can("pause"))
 		SKIP("this kernel cannot pause AUX events");
 	Setup setup = full_trace();
 	/*

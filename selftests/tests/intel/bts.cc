@@ -231,7 +231,7 @@ TEST_CASE("What an NMI has switched off stays off when its buffer goes, whoever 
 	"[bts][claim][pauses]")
 {
 	need("auxpmu_bts");
-	if (pmu().cap("pause") != "1")
+	if (!can("pause"))
 		SKIP("this kernel cannot pause AUX events");
 	pin(0);
 	Tracer tracer(on_cpu(0, 1 * MiB));

@@ -69,6 +69,11 @@ void select_pmu(const std::string &name)
 	found() = {};
 }
 
+bool can(const char *what)
+{
+	return pmu().cap(what).value_or("0").starts_with("1");
+}
+
 bool synthetic()
 {
 	return pmu().has_field("manual") && pmu().has_field("seed") && pmu().has_field("record");

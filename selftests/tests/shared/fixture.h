@@ -51,6 +51,8 @@ Options &options();
 const Pmu &pmu();
 /* Makes this PMU the one under test from now on. */
 void select_pmu(const std::string &name);
+/* Does its caps/ say that it can do this? */
+bool can(const char *what);
 /* Is it a synthetic PMU, whose trace can be verified and made on demand? */
 bool synthetic();
 

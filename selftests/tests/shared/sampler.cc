@@ -50,7 +50,7 @@ std::uint64_t number_of(std::span<const std::byte> raw)
 
 void need_sampling()
 {
-	if (pmu().cap("sampling") != "1")
+	if (!can("sampling"))
 		SKIP("this kernel offers no AUX sampling");
 }
 

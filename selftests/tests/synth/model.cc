@@ -15,45 +15,13 @@
 #include "shared/fault.h"
 #include "shared/fixture.h"
 #include "shared/knob.h"
-#include "synth/modelled_unit.h"
+#include "shared/modelled.h"
 
 using namespace auxpmu;
 using namespace auxpmu::test;
 
 namespace
 {
-
-using Attributes = std::vector<std::pair<const char *, std::string>>;
-
-std::string describe(const Attributes &attributes)
-{
-	std::string text = "unit:";
-
-	for (const auto &[name, value] : attributes)
-		text += std::format(" {}={}", name, value);
-	return text;
-}
-
-/* A live unit that is the PMU under test during the lifetime of this object. */
-class UnitUnderTest
-{
-public:
-	explicit UnitUnderTest(const Attributes &attributes, const char *name = "modelled")
-		: before(options().pmu), unit(ModelledUnit::make(name).value())
-	{
-		for (const auto &[attribute, value] : attributes)
-			unit.set(attribute, value).value();
-		unit.live(true).value();
-		select_pmu(unit.get("name"));
-	}
-	~UnitUnderTest() { select_pmu(before); }
-
-private:
-	std::string before;
-
-public:
-	ModelledUnit unit;
-};
 
 /* Ends the trace with a record that is not lost: its sequence number shows how much was lost before it. */
 void end_with_a_record(Tracer &tracer)
