@@ -287,7 +287,8 @@ TEST_CASE("A pause that an NMI asks for takes effect behind it, whatever the NMI
 			tracer.drain();
 			const auto before = count_of(stops);
 			REQUIRE(nmi.send(0, 1) == 0);
-			if (!*step)
+			/* Where it is an interrupt, the unit stops inside of it, in which the core counts one tracepoint only. */
+			if (!*step && !nmi.waits())
 				wait_until("the pause", [&] { return count_of(stops) > before; });
 			CHECK(tracer.emit(64).error == ENXIO);
 		}
