@@ -40,6 +40,9 @@
 struct auxpmu;
 struct auxpmu_buffer;
 struct auxpmu_event;
+struct auxpmu_position;
+struct auxpmu_sink;
+struct auxpmu_span;
 struct auxpmu_unit;
 
 /**
@@ -75,6 +78,11 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  *	its pages, and @pages and the limits of chunks mean nothing
  * @format: PERF_AUX_FLAG_* of the PMU's formats (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK), which every
  *	record of trace says; 0 where there is only one
+ * @barrier: with output COPY: where trace is missing in front of other trace, what
+ *	&auxpmu_ops.put_barrier writes replaces this many bytes of what follows, so that a decoder
+ *	finds its way again (the formatted frames of CoreSight); whole atoms, or 0
+ * @sink: where the unit's trace goes, if other units' trace may go there, too, see struct
+ *	auxpmu_sink; NULL if every unit has a sink of its own. Takes &auxpmu_desc.no_nmi
  * @rules: of the unit's windows
  */
 struct auxpmu_needs {
@@ -84,6 +92,8 @@ struct auxpmu_needs {
 	bool regions;
 	bool map;
 	u64 format;
+	u32 barrier;
+	struct auxpmu_sink *sink;
 	struct auxpmu_window_rules rules;
 };
 
@@ -252,6 +262,7 @@ struct auxpmu_span {
  * @arm: let the unit write unit->window. Any context, NMI included; must not sleep, allocate or
  *	spin. 0 or an errno: then tracing ends with a PARTIAL record.
  * @disarm: stop the unit, and return when every byte it wrote is visible in memory. Context as arm.
+ *	With needs.sink and output COPY, the sink is started before and stopped after.
  * @position: say how far the unit got. Called after disarm, before the next arm; context as arm.
  *	Has to answer the same when called again.
  * @spans: required for COPY, unused otherwise: say where the bytes are that @position counted,
@@ -268,6 +279,8 @@ struct auxpmu_span {
  *	their contents. On its CPU, IRQs off, disarmed; if it was tracing, arm follows. Optional.
  * @pad: write the trace format's padding over @length bytes at @data, which the unit steps over;
  *	context as arm. Optional; without it the framework writes zeros.
+ * @put_barrier: write the trace format's barrier over @length bytes at @data, whole atoms of
+ *	needs.barrier; context as arm. Required for needs.barrier, unused otherwise.
  *
  * Where &auxpmu_desc.no_nmi is set no operation is called in NMI, and all may take raw spinlocks
  * and wait for hardware.
@@ -297,6 +310,65 @@ struct auxpmu_ops {
 	void (*offline)(struct auxpmu_unit *unit);
 	void (*invalidate)(struct auxpmu_unit *unit);
 	void (*pad)(struct auxpmu_unit *unit, void *data, u64 length);
+	void (*put_barrier)(struct auxpmu_unit *unit, void *data, u64 length);
+};
+
+/* The most bytes of a sink's memory. */
+#define AUXPMU_SINK_MAX		SZ_8G
+
+/**
+ * struct auxpmu_sink_ops - the operations of a sink that has memory of its own
+ * @start: let it take trace, into empty memory. 0, or an errno: then arming fails
+ * @stop: flush it and stop it, and return when every byte is visible in memory
+ * @position: how many bytes its memory holds, as &auxpmu_ops.position. What units wrote while it
+ *	was stopped is lost, too: counted in the first position after that, or a gap
+ * @spans: where they are, as &auxpmu_ops.spans. Must never name a byte from before @start: that
+ *	would be somebody else's trace
+ * @consume: the first @bytes of these are not needed any more. Optional: only for a sink whose
+ *	trace can be read while it takes more; then @position flushes it first
+ *
+ * Raw spinlock held, IRQs off, on any CPU, not in NMI. The framework starts the sink before the
+ * first unit is armed, and collects its trace when a unit has been disarmed, be it to end its
+ * trace, for its consumer, or to poll. It copies all of it, of whichever unit, into the area of
+ * that unit. Meanwhile the sink is stopped, and started again if other units are armed; with
+ * @consume it is stopped only when no other unit is armed.
+ */
+struct auxpmu_sink_ops {
+	int (*start)(struct auxpmu_sink *sink);
+	void (*stop)(struct auxpmu_sink *sink);
+	void (*position)(struct auxpmu_sink *sink, struct auxpmu_position *position);
+	unsigned int (*spans)(struct auxpmu_sink *sink, struct auxpmu_span spans[2]);
+	void (*consume)(struct auxpmu_sink *sink, u64 bytes);
+};
+
+/**
+ * struct auxpmu_sink_desc - a sink as its backend describes it
+ * @ops: its operations
+ * @size: bytes of its memory, at most AUXPMU_SINK_MAX
+ * @polled: it does not interrupt: the framework collects its trace by a timer, often enough that it
+ *	is half full at the rate of the last time
+ */
+struct auxpmu_sink_desc {
+	const struct auxpmu_sink_ops *ops;
+	u64 size;
+	bool polled;
+};
+
+/**
+ * struct auxpmu_sink - where trace goes, of one unit or of several
+ * @desc: constant while it lives
+ * @private: the backend's
+ *
+ * An event that says it in its needs uses it between add and del. With output COPY, the events of
+ * several CPUs share it: those that one process opened with the same rights, that hide the same
+ * (exclude_kernel and the like), and that trace the same task unless the process has CAP_PERFMON.
+ * With another output, the unit writes into the AUX area by it, and one event uses it at a time;
+ * its operations are not called then, but the unit's. All other events are refused when they come
+ * to a CPU (-EBUSY; statistics: sink_busy).
+ */
+struct auxpmu_sink {
+	const struct auxpmu_sink_desc *desc;
+	void *private;
 };
 
 /**
@@ -510,6 +582,37 @@ int auxpmu_try_unregister(struct auxpmu *pmu);
  * has changed then.
  */
 int auxpmu_revoke(struct auxpmu *pmu);
+
+/**
+ * auxpmu_sink_make() - make a sink
+ * @desc: constant while it lives
+ * @private: the backend's
+ *
+ * May sleep.
+ *
+ * Return: the sink, or an ERR_PTR: -EINVAL (operations or the size are missing), -ENOMEM.
+ */
+struct auxpmu_sink *auxpmu_sink_make(const struct auxpmu_sink_desc *desc, void *private);
+
+/**
+ * auxpmu_sink_free() - undo auxpmu_sink_make()
+ * @sink: of no event any more: its PMU is gone, or &auxpmu_desc.release was called
+ *
+ * May sleep.
+ */
+void auxpmu_sink_free(struct auxpmu_sink *sink);
+
+/**
+ * auxpmu_sink_interrupt() - a sink interrupted
+ * @pmu: of the events that use it
+ * @sink: the sink
+ *
+ * In a hard interrupt on any CPU. Has its trace collected: at once by this CPU if its unit is
+ * armed, else by another, which is sent an interrupt.
+ *
+ * Return: false if no unit was armed (a late or spurious interrupt).
+ */
+bool auxpmu_sink_interrupt(struct auxpmu *pmu, struct auxpmu_sink *sink);
 
 /**
  * auxpmu_interrupt() - the unit of this CPU interrupted

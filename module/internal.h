@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/container_of.h>
 #include <linux/device.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/limits.h>
 #include <linux/list.h>
@@ -16,7 +17,9 @@
 #include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
+#include <linux/smp.h>
 #include <linux/uaccess.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
 #include "auxpmu.h"
@@ -38,13 +41,31 @@ enum core_fault {
 };
 
 /**
+ * struct core_sharer - whose an event is, and what it shows
+ * @owner: the process that opened it
+ * @uid: by whose right
+ * @capable: it might have opened any
+ * @task: that it traces, or NULL; compared, never dereferenced
+ * @excluded: its exclude_ bits
+ */
+struct core_sharer {
+	struct pid *owner;
+	kuid_t uid;
+	bool capable;
+	const void *task;
+	u8 excluded;
+};
+
+/**
  * struct core_event - an event
  * @pub: what its backend sees
+ * @sharer: if it has a sink
  * @serial: shared by an event and its inherited children only, which have the same needs
  * @arm_failed: arm() failed, a record said PARTIAL, and no arm() has succeeded since
  */
 struct core_event {
 	struct auxpmu_event pub;
+	struct core_sharer sharer;
 	u64 serial;
 	bool arm_failed;
 };
@@ -99,6 +120,8 @@ struct core_buffer {
  * @suspended: parked by auxpmu_suspend()
  * @absent: the backend's online() has found no unit on its CPU
  * @serve: serves what was requested in an NMI, if the backend cannot be called there
+ * @collect: the interrupt of its sink, sent to its CPU
+ * @poll: of its sink, if that does not interrupt
  * @times_up: how often its CPU had come up when auxpmu_hotplug_look() last looked
  * @stats: since the PMU was registered
  */
@@ -117,6 +140,8 @@ struct core_unit {
 	bool suspended;
 	bool absent;
 	struct irq_work serve;
+	call_single_data_t collect;
+	struct hrtimer poll;
 	unsigned int times_up;
 	struct core_stats stats;
 };

@@ -15,8 +15,17 @@
 #include "compat.h"
 #include "core/complaint.h"
 #include "core/drain.h"
+#include "core/sink.h"
 #include "core/trace.h"
 #include "core/transaction.h"
+
+/* Is the trace in a sink's memory, instead of one of the unit's own? */
+static bool drain_of_sink(const struct core_unit *unit)
+{
+	const struct auxpmu_needs *needs = &core_unit_event(unit)->pub.needs;
+
+	return needs->sink && needs->output == AUXPMU_COPY;
+}
 
 /* Zero-copy: the trace is in the buffer already. */
 static void drain_window(struct core_unit *unit, u64 bytes)
@@ -86,7 +95,9 @@ static u64 drain_length_of(const struct auxpmu_span *spans)
  */
 static u64 drain_find_spans(struct core_unit *unit, struct auxpmu_span *spans, u64 bytes)
 {
-	unsigned int nr = unit->pub.pmu->ops->spans(&unit->pub, spans), n;
+	unsigned int nr = drain_of_sink(unit) ? auxpmu_sink_spans(unit, spans) :
+						unit->pub.pmu->ops->spans(&unit->pub, spans);
+	unsigned int n;
 	u64 named;
 
 	if (nr > SPANS)
@@ -118,14 +129,42 @@ static void drain_copy_spans(struct core_unit *unit, const struct auxpmu_span *s
 		drop -= skip;
 		drain_copy_in(unit->pub.buffer, position, spans[n].data + skip,
 			      spans[n].length - skip);
+		unit->stats.copied += spans[n].length - skip;
 		position += spans[n].length - skip;
 	}
+}
+
+/* Trace is missing in front of @position, where @bytes follow: let a decoder find its way. */
+static u64 drain_put_barrier(struct core_unit *unit, u64 position, u64 bytes)
+{
+	u64 length = min_t(u64, core_unit_event(unit)->pub.needs.barrier, bytes), at, run;
+
+	for (at = 0; at < length; at += run) {
+		void *data = auxpmu_buffer_run(unit->pub.buffer, position + at, &run);
+
+		run = min(run, length - at);
+		unit->pub.pmu->ops->put_barrier(&unit->pub, data, run);
+	}
+	unit->stats.padded += length;
+	trace_auxpmu_lost(unit, 0, length);
+	unit->stats.lost_space += length;
+	return length;
+}
+
+/* Copy all but the first @drop of @bytes to @position. @missing: trace in front of them is. */
+static void drain_copy_rest(struct core_unit *unit, const struct auxpmu_span *spans, u64 position,
+			    u64 bytes, u64 drop, bool missing)
+{
+	u64 barrier = missing ? drain_put_barrier(unit, position, bytes - drop) : 0;
+
+	drain_copy_spans(unit, spans, position + barrier, drop + barrier);
 }
 
 /*
  * In overwrite mode there is room for all; bytes that would be overwritten at once are not copied.
  */
-static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_span *spans, u64 bytes)
+static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_span *spans, u64 bytes,
+				 bool gap)
 {
 	u64 size = unit->pub.buffer->size;
 	u64 drop = bytes > size ? bytes - size : 0;
@@ -133,7 +172,7 @@ static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_spa
 
 	unit->stats.padded += from - unit->position;
 	auxpmu_transaction_advance(unit, from + bytes);
-	drain_copy_spans(unit, spans, from + drop, drop);
+	drain_copy_rest(unit, spans, from + drop, bytes, drop, gap);
 }
 
 /*
@@ -141,7 +180,7 @@ static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_spa
  * not know of windows. So renew the transaction: the consumer may have read on. If that is not
  * enough, drop the oldest bytes: the newest show what led to where the traced program is now.
  */
-static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes)
+static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap)
 {
 	u64 room = unit->pub.window.to - unit->pub.window.from;
 	struct auxpmu_span spans[SPANS] = {};
@@ -153,7 +192,7 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes)
 		return AUXPMU_OK;
 	unit->stats.produced += bytes;
 	if (unit->pub.buffer->overwrite) {
-		drain_copy_overwrite(unit, spans, bytes);
+		drain_copy_overwrite(unit, spans, bytes, gap);
 		return AUXPMU_OK;
 	}
 	if (bytes > room) {
@@ -177,7 +216,7 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes)
 
 		unit->stats.padded += from - unit->position;
 		auxpmu_transaction_advance(unit, from + bytes - drop);
-		drain_copy_spans(unit, spans, from, drop);
+		drain_copy_rest(unit, spans, from, bytes, drop, gap || drop);
 	}
 	return AUXPMU_OK;
 }
@@ -195,7 +234,10 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 {
 	struct auxpmu_position position = {};
 
-	unit->pub.pmu->ops->position(&unit->pub, &position);
+	if (drain_of_sink(unit))
+		auxpmu_sink_position(unit, &position);
+	else
+		unit->pub.pmu->ops->position(&unit->pub, &position);
 	trace_auxpmu_disarm(unit, &position);
 	if (position.bytes >= AUXPMU_POSITION_MAX || position.lost >= AUXPMU_POSITION_MAX)
 		drain_bad_position(unit, &position);
@@ -205,7 +247,7 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 	if (position.collision)
 		unit->flags |= PERF_AUX_FLAG_COLLISION;
 	if (auxpmu_unit_event(&unit->pub)->needs.output == AUXPMU_COPY)
-		return drain_copy(unit, position.bytes);
+		return drain_copy(unit, position.bytes, position.gap);
 	drain_window(unit, position.bytes);
 	drain_fill_up(unit);
 	return unit->position >= unit->pub.window.irq ? AUXPMU_USED_UP : AUXPMU_OK;

@@ -457,6 +457,14 @@ static void paranoid_pad(struct auxpmu_unit *unit, void *data, u64 length)
 	paranoid_leave(unit->pmu, "pad", before);
 }
 
+static void paranoid_put_barrier(struct auxpmu_unit *unit, void *data, u64 length)
+{
+	struct context before = paranoid_enter();
+
+	paranoid_real(unit->pmu)->put_barrier(unit, data, length);
+	paranoid_leave(unit->pmu, "put_barrier", before);
+}
+
 /* Operations that a backend leaves out stay NULL. */
 static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *of)
 {
@@ -480,6 +488,7 @@ static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *o
 		.offline = of->offline ? paranoid_offline : NULL,
 		.invalidate = of->invalidate ? paranoid_invalidate : NULL,
 		.pad = of->pad ? paranoid_pad : NULL,
+		.put_barrier = of->put_barrier ? paranoid_put_barrier : NULL,
 	};
 }
 

@@ -20,6 +20,7 @@
 #include "core/hotplug.h"
 #include "core/sample.h"
 #include "core/session.h"
+#include "core/sink.h"
 #include "inject/fault.h"
 #include "internal.h"
 
@@ -33,6 +34,7 @@ static void pmu_event_destroy(struct perf_event *event)
 	if (pmu->ops->event_destroy)
 		pmu->ops->event_destroy(event, aux);
 	event->pmu_private = NULL;
+	auxpmu_sink_forget_sharer(core_event(aux));
 	kfree(core_event(aux));
 	auxpmu_put(pmu);
 }
@@ -57,13 +59,18 @@ int auxpmu_errno_of(const struct auxpmu_desc *desc, const char *op, int ret)
 	return -EINVAL;
 }
 
-static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struct auxpmu_ops *ops)
+static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struct auxpmu_desc *desc)
 {
 	if ((unsigned int)needs->output > AUXPMU_COPY)
 		return "output is none of enum auxpmu_output";
 	if ((unsigned int)needs->pages > AUXPMU_PAGES_WHOLE)
 		return "pages is none of enum auxpmu_pages";
-	if (needs->output == AUXPMU_COPY && !ops->spans)
+	if (needs->barrier && (needs->output != AUXPMU_COPY || !desc->ops->put_barrier ||
+			       needs->barrier > PAGE_SIZE || needs->barrier % needs->rules.atom))
+		return "barrier takes AUXPMU_COPY, the operation, and whole atoms, up to a page";
+	if (needs->sink && !desc->no_nmi)
+		return "sink is set, and the descriptor does not say no_nmi";
+	if (needs->output == AUXPMU_COPY && !needs->sink && !desc->ops->spans)
 		return "output is AUXPMU_COPY, and the ops have no spans()";
 	if (needs->output == AUXPMU_COPY && needs->map)
 		return "map is set, but a unit that copies never writes into the buffer";
@@ -78,7 +85,7 @@ static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struc
 static int pmu_check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
 {
 	const struct auxpmu_window_rules *rules = &needs->rules;
-	const char *wrong = pmu_needs_wrong(needs, pmu->ops);
+	const char *wrong = pmu_needs_wrong(needs, pmu->desc);
 
 	if (wrong) {
 		auxpmu_notice(pmu,
@@ -169,6 +176,8 @@ static int pmu_event_init(struct perf_event *event)
 	ret = pmu_claim(event);
 	if (ret)
 		goto destroy;
+	if (aux->pub.needs.sink)
+		auxpmu_sink_note_sharer(event);
 	event->destroy = pmu_event_destroy;
 	return 0;
 
@@ -246,6 +255,7 @@ void auxpmu_take_off(struct core_unit *unit)
 	pmu_close_session(unit, unit->pub.event);
 	if (unit->pub.pmu->ops->del)
 		unit->pub.pmu->ops->del(&unit->pub);
+	auxpmu_sink_detach(unit);
 	/* auxpmu_resume() must not start an event that is gone. */
 	unit->suspended = false;
 	unit->pub.event = NULL;
@@ -274,10 +284,22 @@ static void pmu_quieten(struct perf_event *event, bool quiet)
 	WRITE_ONCE(event->attach_state, state);
 }
 
+static int pmu_add_unit(struct core_unit *unit)
+{
+	const struct auxpmu_ops *ops = unit->pub.pmu->ops;
+	int ret = auxpmu_sink_attach(unit);
+
+	if (ret || !ops->add)
+		return ret;
+	ret = ops->add(&unit->pub);
+	if (ret)
+		auxpmu_sink_detach(unit);
+	return ret;
+}
+
 static int pmu_add(struct perf_event *event, int flags)
 {
 	struct core_unit *unit = this_cpu_ptr(auxpmu_of(event)->units);
-	const struct auxpmu_ops *ops = unit->pub.pmu->ops;
 	int ret;
 
 	if (unit->absent) {
@@ -296,7 +318,7 @@ static int pmu_add(struct perf_event *event, int flags)
 	if (core_fault(unit->pub.pmu, CORE_FAULT_ADD))
 		ret = -EIO;
 	else
-		ret = ops->add ? ops->add(&unit->pub) : 0;
+		ret = pmu_add_unit(unit);
 	if (ret) {
 		unit->pub.event = NULL;
 		pmu_quieten(event, true);

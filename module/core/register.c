@@ -24,6 +24,7 @@
 #include "core/presence.h"
 #include "core/sample.h"
 #include "core/session.h"
+#include "core/sink.h"
 #include "core/suspend.h"
 #include "core/sysfs.h"
 #include "internal.h"
@@ -130,6 +131,7 @@ static int register_units_make(struct auxpmu *pmu)
 
 		unit->pub.pmu = pmu;
 		unit->pub.cpu = cpu;
+		auxpmu_sink_unit_init(unit);
 		unit->serve = IRQ_WORK_INIT_HARD(auxpmu_session_serve);
 		auxpmu_hotplug_note(unit);
 		ret = register_unit_make(unit);
@@ -145,6 +147,7 @@ static void register_unit_free(struct core_unit *unit)
 	if (!unit->pub.pmu)
 		return;
 	irq_work_sync(&unit->serve);
+	auxpmu_sink_unit_exit(unit);
 	if (unit->pub.pmu->ops->unit_exit)
 		unit->pub.pmu->ops->unit_exit(&unit->pub);
 	auxpmu_unit_free(&unit->pub);

@@ -15,6 +15,7 @@
 #include "core/drain.h"
 #include "core/paranoid.h"
 #include "core/session.h"
+#include "core/sink.h"
 #include "core/transaction.h"
 #include "inject/fault.h"
 
@@ -36,6 +37,19 @@ static void session_arm_failed(struct core_unit *unit, enum auxpmu_complaint wha
 	auxpmu_transaction_end(unit, 0);
 }
 
+/* A sink is on before a unit writes, and off after it. */
+static int session_switch_on(struct core_unit *unit)
+{
+	int ret = auxpmu_sink_arm(unit);
+
+	if (ret)
+		return ret;
+	ret = unit->pub.pmu->ops->arm(&unit->pub);
+	if (ret)
+		auxpmu_sink_withdraw(unit);
+	return ret;
+}
+
 static enum auxpmu_result session_do_arm(struct core_unit *unit)
 {
 	int ret;
@@ -51,8 +65,7 @@ static enum auxpmu_result session_do_arm(struct core_unit *unit)
 		auxpmu_transaction_end(unit, 0);
 		return AUXPMU_NO_SPACE;
 	}
-	ret = core_fault(unit->pub.pmu, CORE_FAULT_ARM) ?
-	      -EIO : unit->pub.pmu->ops->arm(&unit->pub);
+	ret = core_fault(unit->pub.pmu, CORE_FAULT_ARM) ? -EIO : session_switch_on(unit);
 	trace_auxpmu_arm(unit, ret);
 	if (ret) {
 		session_arm_failed(unit, AUXPMU_ARM_FAILED, "arm", ret, 0);
@@ -66,8 +79,13 @@ static enum auxpmu_result session_do_arm(struct core_unit *unit)
 
 static enum auxpmu_result session_do_disarm(struct core_unit *unit)
 {
+	enum auxpmu_result result;
+
 	unit->pub.pmu->ops->disarm(&unit->pub);
-	return auxpmu_drain(unit);
+	auxpmu_sink_stop(unit);
+	result = auxpmu_drain(unit);
+	auxpmu_sink_go_on(unit);
+	return result;
 }
 
 /*
@@ -216,12 +234,13 @@ static int session_settle(struct core_unit *unit)
 }
 
 /*
- * In an NMI, and the backend cannot be called there? Then a request is only noted in the word, for
- * the owner that the NMI has interrupted, or for session_serve().
+ * In an NMI, or in what interrupts the user of a sink, and the backend cannot be called there? Then
+ * a request is only noted in the word, for the owner that was interrupted, or for
+ * auxpmu_session_serve().
  */
 static bool session_must_wait(const struct core_unit *unit)
 {
-	return unlikely(in_nmi()) && unit->pub.pmu->desc->no_nmi;
+	return unit->pub.pmu->desc->no_nmi && (in_nmi() || __this_cpu_read(auxpmu_sink_held));
 }
 
 void auxpmu_session_release(struct core_unit *unit)

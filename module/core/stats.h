@@ -10,6 +10,7 @@
  * @produced: bytes the unit made, lost ones included
  * @padded: bytes stepped over for alignment, chunks or an early interrupt
  * @committed: bytes handed to the consumer
+ * @copied: of those, bytes that the framework copied (COPY)
  * @overwritten: overwrite mode: bytes that newer ones have replaced
  * @lost_unit: bytes lost inside the unit
  * @gaps: times an unknown amount of trace was lost, or the unit was suspended
@@ -29,6 +30,7 @@
  * @arm_failures: the backend could not arm
  * @overruns: the unit wrote beyond its window, or its position is impossible: a bug
  * @busy: refused: the unit traces for another event
+ * @sink_busy: refused: the sink is used by events whose trace must not get into this one's area
  * @no_unit: refused: this CPU has no unit
  * @samples: PERF_SAMPLE_AUX written
  * @sample_no_trace: of those, all zeros: no trace, or the session's owner was interrupted
@@ -41,6 +43,7 @@ struct core_stats {
 	u64 produced;
 	u64 padded;
 	u64 committed;
+	u64 copied;
 	u64 overwritten;
 	u64 lost_unit;
 	u64 gaps;
@@ -60,6 +63,7 @@ struct core_stats {
 	u64 arm_failures;
 	u64 overruns;
 	u64 busy;
+	u64 sink_busy;
 	u64 no_unit;
 	u64 samples;
 	u64 sample_no_trace;

@@ -141,6 +141,9 @@ NUMBER(ram, ram, ANY, 2 * AUXPMU_RECORD_MIN, SZ_16M);
 NUMBER(rate, rate, ANY, 1, AUXPMU_SYNTH_RATE_MAX);
 NUMBER(filters, filters, ANY, 0, AUXPMU_FILTERS_MAX);
 NUMBER(format, format, ANY, 0, 255);
+NUMBER(shared, shared, ANY, 0, 1);
+NUMBER(polled, polled, ANY, 0, 1);
+NUMBER(continuous, continuous, ANY, 0, 1);
 NUMBER(no_nmi, no_nmi, ANY, 0, 1);
 NUMBER(granule, limits.granule, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(min_chunk, limits.min_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
@@ -383,6 +386,9 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_rate,
 	&unit_attr_filters,
 	&unit_attr_format,
+	&unit_attr_shared,
+	&unit_attr_polled,
+	&unit_attr_continuous,
 	&unit_attr_no_nmi,
 	&unit_attr_cpus,
 	&unit_attr_min_chunk,

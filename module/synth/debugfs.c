@@ -231,6 +231,8 @@ static const char *const fault_names[SYNTH_FAULTS] = {
 	[SYNTH_FAULT_DUE] = "due",
 	[SYNTH_FAULT_BUSY] = "busy",
 	[SYNTH_FAULT_COLLIDE] = "collide",
+	[SYNTH_FAULT_SINK] = "sink",
+	[SYNTH_FAULT_WRAP] = "wrap",
 	[SYNTH_FAULT_SLOW_STOP] = "slow_stop",
 	[SYNTH_FAULT_UNREGISTER] = "unregister",
 };

@@ -113,6 +113,10 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 		break;
 	case AUXPMU_SYNTH_COPY:
 		needs->output = AUXPMU_COPY;
+		if (model->shared) {
+			needs->sink = synth_sink_pub(synth_of(synth_pmu_of(event))->sink);
+			needs->barrier = record;
+		}
 		break;
 	default:
 		needs->output = AUXPMU_SCATTER;
@@ -201,7 +205,7 @@ static int synth_get_ram(const struct perf_event *event)
 
 static bool synth_needs_ram(const struct perf_event *event, const struct auxpmu_event *aux)
 {
-	return aux->needs.output == AUXPMU_COPY && !event->parent;
+	return aux->needs.output == AUXPMU_COPY && !aux->needs.sink && !event->parent;
 }
 
 static const char *synth_attr_wrong(const struct perf_event *event)

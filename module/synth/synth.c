@@ -34,12 +34,26 @@ const char *synth_model_wrong(const struct synth_model *model)
 		return "ram holds less than two records";
 	if (model->irq_delay % AUXPMU_RECORD_MIN || model->spare % AUXPMU_RECORD_MIN)
 		return "irq_delay or spare is no multiple of 64";
+	if (model->shared && model->output != AUXPMU_SYNTH_COPY)
+		return "shared takes output copy";
+	if (model->shared && !model->record)
+		return "shared takes records of one size: set record";
+	if ((model->polled || model->continuous) && !model->shared)
+		return "polled and continuous take shared";
+	if (model->shared && model->ram % model->record)
+		return "shared takes ram of whole records";
 	return NULL;
+}
+
+static void synth_free(struct synth *synth)
+{
+	synth_sink_free(synth->sink);
+	kfree(synth);
 }
 
 static void synth_release(const struct auxpmu_desc *desc)
 {
-	kfree(container_of(desc, struct synth, desc));
+	synth_free(container_of(desc, struct synth, desc));
 }
 
 struct synth *synth_make(const struct synth_model *model)
@@ -72,15 +86,16 @@ struct synth *synth_make(const struct synth_model *model)
 		.nr_addr_filters = synth->persona ? 0 : model->filters,
 		.filters_stop = true,
 		.limits = model->limits,
-		.no_nmi = model->no_nmi,
+		.no_nmi = model->no_nmi || model->shared,
 		.offset_heads = synth->persona && synth->persona->offset_heads,
 		.release = synth_release,
 	};
-	synth->pmu = auxpmu_register(&synth->desc);
+	synth->sink = synth->model.shared ? synth_sink_make(synth) : NULL;
+	synth->pmu = IS_ERR(synth->sink) ? ERR_CAST(synth->sink) : auxpmu_register(&synth->desc);
 	if (IS_ERR(synth->pmu)) {
 		struct synth *error = ERR_CAST(synth->pmu);
 
-		kfree(synth);
+		synth_free(synth);
 		return error;
 	}
 	synth_debugfs_add(synth);

@@ -37,6 +37,9 @@
  * @rate: KiB per millisecond, if the event does not say
  * @filters: number of its address filters
  * @format: bits 8 to 15 of its records' flags, shifted down
+ * @shared: with output copy: the units of all CPUs write into one memory of @ram bytes
+ * @polled: that does not interrupt
+ * @continuous: that can be read while it takes more
  * @no_nmi: its operations cannot be called in NMI: 0 or 1
  * @cpus: list of the CPUs that have a unit; empty: all
  * @limits: its limits
@@ -53,6 +56,9 @@ struct synth_model {
 	u64 rate;
 	u64 filters;
 	u64 format;
+	u64 shared;
+	u64 polled;
+	u64 continuous;
 	u64 no_nmi;
 	char cpus[SYNTH_CPUS_MAX];
 	struct auxpmu_limits limits;
@@ -83,6 +89,8 @@ enum synth_fault {
 	SYNTH_FAULT_DUE,		/* its interrupt is due as soon as it is armed */
 	SYNTH_FAULT_BUSY,		/* the same, behind a record just written */
 	SYNTH_FAULT_COLLIDE,		/* its position says that samples met each other */
+	SYNTH_FAULT_SINK,		/* the sink that units share does not start */
+	SYNTH_FAULT_WRAP,		/* that sink says that it has wrapped */
 	SYNTH_FAULT_SLOW_STOP,		/* disarming takes a millisecond */
 	SYNTH_FAULT_UNREGISTER,		/* the PMU is revoked while events are there */
 	SYNTH_FAULTS
@@ -95,6 +103,7 @@ struct synth {
 	atomic_t faults[SYNTH_FAULTS];
 	const struct synth_persona *persona;
 	struct auxpmu *pmu;
+	struct synth_sink *sink;	/* NULL unless shared */
 	/* Guards the trace RAM of its units and the number of users. */
 	struct mutex ram_lock;
 	/* The last write to emit, see debugfs.c. */
@@ -137,6 +146,7 @@ struct synth_unit {
 	u64 credit;		/* bytes that the timer still has to write */
 	bool due_in_full;	/* the next tick adds a millisecond's worth to it */
 	bool online;		/* its CPU is */
+	bool due;		/* the sink's interrupt came when it was armed */
 	u8 *ram;
 	unsigned int ram_users;	/* events that may come to this CPU and need @ram */
 };
@@ -168,6 +178,12 @@ static inline bool synth_copies(const struct auxpmu_unit *unit)
 	return auxpmu_unit_event(unit)->needs.output == AUXPMU_COPY;
 }
 
+/* Do the units of all CPUs write into one sink? */
+static inline bool synth_shares(const struct auxpmu_unit *unit)
+{
+	return auxpmu_unit_event(unit)->needs.sink;
+}
+
 /* record.c: make the tables that its other functions need. */
 void synth_records_init(void);
 
@@ -195,6 +211,21 @@ extern const struct auxpmu_ops synth_ops;
 /* Besides these, for a model that has units on some CPUs only. */
 int synth_online(struct auxpmu_unit *unit);
 void synth_offline(struct auxpmu_unit *unit);
+
+/* sink.c: the sink that all units of @synth share. May sleep. */
+struct synth_sink *synth_sink_make(struct synth *synth);
+void synth_sink_free(struct synth_sink *sink);
+struct auxpmu_sink *synth_sink_pub(const struct synth_sink *sink);
+
+/*
+ * Write up to @bytes of records of @kind, until the sink interrupts: then *@interrupt. IRQs off.
+ * Returns the bytes written or lost.
+ */
+u64 synth_sink_write(struct synth_sink *sink, struct synth_stream *stream, u64 bytes,
+		     enum auxpmu_record_kind kind, bool *interrupt);
+
+/* Send that interrupt to CPU 0. False if this is CPU 0, or it is offline. IRQs off. */
+bool synth_sink_send(struct synth_sink *sink);
 
 /* event.c: the two operations about events, and sysfs format/. */
 int synth_event_init(struct perf_event *event, struct auxpmu_event *aux);

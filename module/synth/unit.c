@@ -176,6 +176,19 @@ static u64 synth_run_program(struct synth_unit *hw, u64 bytes, bool *trace)
 	return done;
 }
 
+/* The same through a sink that units share; its interrupt is served on CPU 0. */
+static u64 synth_write_to_sink(struct synth_unit *hw, u64 bytes)
+{
+	struct synth_sink *sink = synth_of(hw->unit->pmu)->sink;
+	bool interrupt;
+	u64 done = synth_sink_write(sink, synth_stream_of(hw->unit), bytes, AUXPMU_RECORD_DATA,
+				    &interrupt);
+
+	if (interrupt && !synth_sink_send(sink))
+		auxpmu_unit_handover(hw->unit);
+	return done;
+}
+
 u64 synth_write(struct synth_unit *hw, u64 bytes)
 {
 	struct auxpmu_unit *unit = hw->unit;
@@ -191,6 +204,10 @@ u64 synth_write(struct synth_unit *hw, u64 bytes)
 		if (!trace) {
 			stream->step += run / stream->record;
 			left -= run;
+			continue;
+		}
+		if (synth_shares(unit)) {
+			left -= synth_write_to_sink(hw, run);
 			continue;
 		}
 		left -= synth_write_some(hw, run);
@@ -276,7 +293,8 @@ static bool synth_may_be_called(const struct auxpmu_unit *unit)
 	const struct synth_model *model = synth_model_of(unit);
 	const struct synth_unit *hw = unit->private;
 
-	return (hw->online || !model->cpus[0]) && !(model->no_nmi && in_nmi());
+	return (hw->online || !model->cpus[0]) &&
+	       !(auxpmu_desc_of(unit->pmu)->no_nmi && in_nmi());
 }
 
 static int synth_unit_init(struct auxpmu_unit *unit)
@@ -326,22 +344,33 @@ static bool synth_in_one_chunk(const struct auxpmu_unit *unit)
 	return window->to - window->from + unit->rules.spare <= run;
 }
 
+/* A basic block like any other, except that filters do not apply to it. */
+static void synth_write_start(struct synth_unit *hw)
+{
+	struct synth_stream *stream = synth_stream_of(hw->unit);
+	u64 length = stream->record;
+
+	hw->halted = false;
+	if (synth_shares(hw->unit)) {
+		synth_sink_write(synth_of(hw->unit->pmu)->sink, stream, length,
+				 AUXPMU_RECORD_START, &hw->due);
+		return;
+	}
+	synth_write_record(stream, synth_memory_at(hw, &length), AUXPMU_RECORD_START);
+	hw->position += stream->record;
+}
+
 static int synth_arm(struct auxpmu_unit *unit)
 {
-	struct synth_stream *stream = synth_stream_of(unit);
 	struct synth_unit *hw = unit->private;
-	u64 length = stream->record;
 
 	WARN_ON_ONCE(!synth_in_one_chunk(unit) || !synth_may_be_called(unit));
 	hw->position = synth_copies(unit) ? 0 : unit->window.from;
 	hw->lost = 0;
 	hw->late = synth_lateness(unit);
-	if (unit->starting) {
-		hw->halted = false;
-		/* A basic block like any other, except that filters do not apply to it. */
-		synth_write_record(stream, synth_memory_at(hw, &length), AUXPMU_RECORD_START);
-		hw->position += stream->record;
-	}
+	hw->due = false;
+	if (unit->starting)
+		synth_write_start(hw);
 	return 0;
 }
 
@@ -371,11 +400,15 @@ static void synth_position(struct auxpmu_unit *unit, struct auxpmu_position *pos
 
 static bool synth_irq_pending(struct auxpmu_unit *unit)
 {
+	struct synth_unit *hw = unit->private;
+
+	if (synth_shares(unit))
+		return hw->due;
 	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_BUSY)) {
-		synth_write_some(unit->private, synth_stream_of(unit)->record);
+		synth_write_some(hw, synth_stream_of(unit)->record);
 		return true;
 	}
-	return synth_interrupting(unit->private) ||
+	return synth_interrupting(hw) ||
 	       synth_fault(synth_of(unit->pmu), SYNTH_FAULT_DUE);
 }
 
@@ -401,4 +434,5 @@ const struct auxpmu_ops synth_ops = {
 	.spans = synth_spans,
 	.irq_pending = synth_irq_pending,
 	.pad = synth_pad,
+	.put_barrier = synth_pad,
 };

@@ -409,7 +409,7 @@ private:
 		case Kind::revoke:
 			return {below(nr_models)};
 		case Kind::model_set:
-			return {below(nr_models), below(19), one_in(3) ? below(8192) : below(8) * 64};
+			return {below(nr_models), below(22), one_in(3) ? below(8192) : below(8) * 64};
 		case Kind::model_live:
 			return {slot(nr_models, [this](unsigned n) { return known.made[n]; }), !one_in(3)};
 		case Kind::cpu:
@@ -538,6 +538,12 @@ private:
 		const auto model = below(nr_models);
 
 		add(Kind::model_make, {model});
+		/* A sink that CPUs share takes more than luck: output copy, records of one size. */
+		if (one_in(3)) {
+			add(Kind::model_set, {model, 0, 3 * 64});
+			add(Kind::model_set, {model, 1, 128});
+			add(Kind::model_set, {model, 19, 64});
+		}
 		for (auto left = below(4); left; left--)
 			add(Kind::model_set, arguments(Kind::model_set));
 		add(Kind::model_live, {model, 1});

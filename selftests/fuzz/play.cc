@@ -289,7 +289,8 @@ private:
 			value = std::to_string(a[2] / 64 % 300);
 		if (name == "cpus")
 			value = cpus[a[2] / 64 % std::size(cpus)];
-		if (name == "overwrite" || name == "no_nmi")
+		if (name == "overwrite" || name == "no_nmi" || name == "shared" || name == "polled" ||
+			name == "continuous")
 			value = std::to_string(a[2] / 64 % 2);
 		if (name == "name")
 			value = std::format("fuzz{}", a[2] / 64 % 3);

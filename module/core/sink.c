@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sinks, see sink.h: who may share one, when it is on, and when its trace is collected.
+ *
+ * Trace of all CPUs lies in the sink's memory as it came. Whoever collects gets all of it: the unit
+ * that is stopped, whose consumer's wake-up is due, whose poll is due, or that the sink's interrupt
+ * was sent to. So the sum of the areas has each byte once.
+ *
+ * The lock is a leaf: inside it only the backend's sink operations are called, and, while a unit
+ * collects, the perf core's functions of that unit's transaction.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/hrtimer.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/timekeeping.h>
+
+#include "compat.h"
+#include "core/sink.h"
+
+/*
+ * The period of polling: half of the time in which the sink filled last time, but often enough for
+ * a reader who waits, and not so often that nothing else is done.
+ */
+#define SINK_POLL_LEAST		(100 * NSEC_PER_USEC)
+#define SINK_POLL_MOST		(10 * NSEC_PER_MSEC)
+#define SINK_POLL_FIRST		NSEC_PER_MSEC
+
+/* Whoever interrupts the holder of a lock here must not wait for another sink's: see sink.h. */
+DEFINE_PER_CPU(bool, auxpmu_sink_held);
+
+/**
+ * struct core_sink - a sink
+ * @pub: what its backend sees
+ * @lock: guards all that follows, and the hardware from sink operations of several CPUs at once
+ * @users: events that are attached to it
+ * @sharer: whose they are, if there are any
+ * @exclusive: of one event, whose unit writes into the AUX area through it
+ * @armed: CPUs whose units may be writing into it
+ * @held: bytes that it held when it was last asked
+ * @collected: when its trace was last collected: monotonic ns
+ * @period: of polling: ns
+ */
+struct core_sink {
+	struct auxpmu_sink pub;
+	raw_spinlock_t lock;
+	unsigned int users;
+	struct core_sharer sharer;
+	bool exclusive;
+	cpumask_var_t armed;
+	u64 held;
+	u64 collected;
+	u64 period;
+};
+
+static struct core_sink *sink_of(const struct core_unit *unit)
+{
+	struct auxpmu_sink *sink = core_unit_event(unit)->pub.needs.sink;
+
+	return sink ? container_of(sink, struct core_sink, pub) : NULL;
+}
+
+/* The sink, if it has memory of its own and so the framework is in charge of it. */
+static struct core_sink *sink_to_collect(const struct core_unit *unit)
+{
+	return core_unit_event(unit)->pub.needs.output == AUXPMU_COPY ? sink_of(unit) : NULL;
+}
+
+/* A unit without a sink locks nothing, which sparse cannot follow: so it is told of no lock. */
+static void sink_lock(struct core_sink *sink)
+{
+	raw_spin_lock(&sink->lock);
+	__release(&sink->lock);
+	__this_cpu_write(auxpmu_sink_held, true);
+}
+
+static void sink_unlock(struct core_sink *sink)
+{
+	__this_cpu_write(auxpmu_sink_held, false);
+	__acquire(&sink->lock);
+	raw_spin_unlock(&sink->lock);
+}
+
+/* --- who may share it --------------------------------------------------------------------- */
+
+void auxpmu_sink_note_sharer(struct perf_event *event)
+{
+	struct core_event *aux = core_event(auxpmu_event(event));
+	const struct perf_event_attr *attr = &event->attr;
+
+	/* An inherited event is its parent's owner's, whoever forks. */
+	if (event->parent) {
+		aux->sharer = core_event(auxpmu_event(event->parent))->sharer;
+		get_pid(aux->sharer.owner);
+		return;
+	}
+	aux->sharer = (struct core_sharer){
+		.owner = get_task_pid(current, PIDTYPE_TGID),
+		.uid = current_euid(),
+		.capable = perfmon_capable(),
+		.task = event->hw.target,
+		.excluded = attr->exclude_user | attr->exclude_kernel << 1 |
+			    attr->exclude_hv << 2 | attr->exclude_idle << 3 |
+			    attr->exclude_host << 4 | attr->exclude_guest << 5,
+	};
+}
+
+void auxpmu_sink_forget_sharer(struct core_event *aux)
+{
+	put_pid(aux->sharer.owner);
+}
+
+/*
+ * The trace of one event gets into the area of another. So it has to be one that the same process
+ * opened, with the same rights, and that hides the same; and that traces the same task, unless the
+ * process may trace everything.
+ */
+static bool sink_may_share(const struct core_sharer *a, const struct core_sharer *b)
+{
+	return a->owner == b->owner && uid_eq(a->uid, b->uid) && a->capable == b->capable &&
+	       a->excluded == b->excluded && (a->task == b->task || a->capable);
+}
+
+/* The pid stays valid: every event that is attached holds it. */
+static bool sink_admits(const struct core_sink *sink, const struct core_event *aux)
+{
+	if (!sink->users)
+		return true;
+	return !sink->exclusive && aux->pub.needs.output == AUXPMU_COPY &&
+	       sink_may_share(&sink->sharer, &aux->sharer);
+}
+
+int auxpmu_sink_attach(struct core_unit *unit)
+{
+	const struct core_event *aux = core_unit_event(unit);
+	struct core_sink *sink = sink_of(unit);
+	bool admitted;
+
+	if (!sink)
+		return 0;
+	sink_lock(sink);
+	admitted = sink_admits(sink, aux);
+	if (admitted && !sink->users++) {
+		sink->sharer = aux->sharer;
+		sink->exclusive = aux->pub.needs.output != AUXPMU_COPY;
+		sink->period = SINK_POLL_FIRST;
+	}
+	sink_unlock(sink);
+	if (!admitted) {
+		unit->stats.sink_busy++;
+		return -EBUSY;
+	}
+	if (sink->pub.desc->polled)
+		hrtimer_start(&unit->poll, ns_to_ktime(SINK_POLL_FIRST),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	return 0;
+}
+
+void auxpmu_sink_detach(struct core_unit *unit)
+{
+	struct core_sink *sink = sink_of(unit);
+
+	if (!sink)
+		return;
+	/* Pinned, and IRQs are off: it is not running. */
+	hrtimer_try_to_cancel(&unit->poll);
+	sink_lock(sink);
+	sink->users--;
+	sink_unlock(sink);
+}
+
+/* --- on and off --------------------------------------------------------------------------- */
+
+int auxpmu_sink_arm(struct core_unit *unit)
+{
+	struct core_sink *sink = sink_to_collect(unit);
+	int ret = 0;
+
+	if (!sink)
+		return 0;
+	sink_lock(sink);
+	if (cpumask_empty(sink->armed)) {
+		sink->collected = ktime_get_mono_fast_ns();
+		ret = sink->pub.desc->ops->start(&sink->pub);
+	}
+	if (!ret)
+		cpumask_set_cpu(unit->pub.cpu, sink->armed);
+	sink_unlock(sink);
+	return ret;
+}
+
+void auxpmu_sink_withdraw(struct core_unit *unit)
+{
+	struct core_sink *sink = sink_to_collect(unit);
+
+	if (!sink)
+		return;
+	sink_lock(sink);
+	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
+	if (cpumask_empty(sink->armed))
+		sink->pub.desc->ops->stop(&sink->pub);
+	sink_unlock(sink);
+}
+
+void auxpmu_sink_stop(struct core_unit *unit)
+{
+	struct core_sink *sink = sink_to_collect(unit);
+
+	if (!sink)
+		return;
+	sink_lock(sink);
+	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
+	if (!sink->pub.desc->ops->consume || cpumask_empty(sink->armed))
+		sink->pub.desc->ops->stop(&sink->pub);
+}
+
+/* All its trace has been collected, and units of other CPUs are armed. */
+static int sink_continue(struct core_sink *sink)
+{
+	const struct auxpmu_sink_ops *ops = sink->pub.desc->ops;
+
+	if (!ops->consume)
+		return ops->start(&sink->pub);
+	ops->consume(&sink->pub, sink->held);
+	return 0;
+}
+
+static u64 sink_next_period(const struct core_sink *sink, u64 collected, u64 elapsed)
+{
+	if (!collected)
+		return SINK_POLL_MOST;
+	/* At the rate of @collected bytes in @elapsed ns: the time for half of the memory. */
+	elapsed = min_t(u64, elapsed, NSEC_PER_SEC);
+	return clamp_t(u64, div64_u64(elapsed * (sink->pub.desc->size / 2), collected),
+		       SINK_POLL_LEAST, SINK_POLL_MOST);
+}
+
+void auxpmu_sink_go_on(struct core_unit *unit)
+{
+	struct core_sink *sink = sink_to_collect(unit);
+	u64 now;
+
+	if (!sink)
+		return;
+	now = ktime_get_mono_fast_ns();
+	sink->period = sink_next_period(sink, sink->held, now - sink->collected);
+	sink->collected = now;
+	/* If it fails, the other units write into nothing, until one of them is armed anew. */
+	if (!cpumask_empty(sink->armed) && sink_continue(sink))
+		unit->stats.arm_failures++;
+	sink_unlock(sink);
+}
+
+/* --- its trace ---------------------------------------------------------------------------- */
+
+void auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *position)
+{
+	struct core_sink *sink = sink_to_collect(unit);
+
+	sink->pub.desc->ops->position(&sink->pub, position);
+	sink->held = position->bytes;
+}
+
+unsigned int auxpmu_sink_spans(const struct core_unit *unit, struct auxpmu_span spans[2])
+{
+	struct core_sink *sink = sink_to_collect(unit);
+
+	return sink->pub.desc->ops->spans(&sink->pub, spans);
+}
+
+/* --- when it is collected ----------------------------------------------------------------- */
+
+static enum hrtimer_restart sink_poll(struct hrtimer *timer)
+{
+	struct core_unit *unit = container_of(timer, struct core_unit, poll);
+	struct core_sink *sink = sink_to_collect(unit);
+	u64 since = ktime_get_mono_fast_ns() - READ_ONCE(sink->collected);
+	u64 period = READ_ONCE(sink->period);
+
+	/* Several CPUs poll, each at its own time; one collection a period is enough. */
+	if (since >= period / 2)
+		auxpmu_interrupt(unit->pub.pmu);
+	period = READ_ONCE(sink->period);
+	hrtimer_forward_now(timer, ns_to_ktime(period));
+	return HRTIMER_RESTART;
+}
+
+static void sink_collect(void *data)
+{
+	struct core_unit *unit = data;
+
+	auxpmu_interrupt(unit->pub.pmu);
+}
+
+/*
+ * With the sink's lock held, so that CPU @cpu, whose unit is armed, cannot go offline: its event
+ * would leave it before. An irq_work would do, but irq_work_queue_on() is not exported.
+ */
+static void sink_send(struct auxpmu *pmu, unsigned int cpu)
+{
+	/* -EBUSY: it is on its way already. */
+	smp_call_function_single_async(cpu, &per_cpu_ptr(pmu->units, cpu)->collect);
+}
+
+bool auxpmu_sink_interrupt(struct auxpmu *pmu, struct auxpmu_sink *pub)
+{
+	struct core_sink *sink = container_of(pub, struct core_sink, pub);
+	unsigned int cpu;
+	bool here;
+
+	sink_lock(sink);
+	here = cpumask_test_cpu(smp_processor_id(), sink->armed);
+	cpu = cpumask_first(sink->armed);
+	if (!here && cpu < nr_cpu_ids)
+		sink_send(pmu, cpu);
+	sink_unlock(sink);
+	if (here)
+		auxpmu_interrupt(pmu);
+	return here || cpu < nr_cpu_ids;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_sink_interrupt, AUXPMU_NS);
+
+/* --- life --------------------------------------------------------------------------------- */
+
+void auxpmu_sink_unit_init(struct core_unit *unit)
+{
+	INIT_CSD(&unit->collect, sink_collect, unit);
+	hrtimer_setup(&unit->poll, sink_poll, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void sink_nothing(void *unused)
+{
+}
+
+void auxpmu_sink_unit_exit(struct core_unit *unit)
+{
+	hrtimer_cancel(&unit->poll);
+	/* Calls of one CPU are served in their order, and before it goes offline. */
+	smp_call_function_single(unit->pub.cpu, sink_nothing, NULL, 1);
+}
+
+struct auxpmu_sink *auxpmu_sink_make(const struct auxpmu_sink_desc *desc, void *private)
+{
+	struct core_sink *sink;
+
+	if (!desc->ops->start || !desc->ops->stop || !desc->ops->position || !desc->ops->spans ||
+	    !desc->size || desc->size > AUXPMU_SINK_MAX)
+		return ERR_PTR(-EINVAL);
+	sink = kzalloc(sizeof(*sink), GFP_KERNEL);
+	if (!sink)
+		return ERR_PTR(-ENOMEM);
+	if (!zalloc_cpumask_var(&sink->armed, GFP_KERNEL)) {
+		kfree(sink);
+		return ERR_PTR(-ENOMEM);
+	}
+	raw_spin_lock_init(&sink->lock);
+	sink->pub.desc = desc;
+	sink->pub.private = private;
+	return &sink->pub;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_sink_make, AUXPMU_NS);
+
+void auxpmu_sink_free(struct auxpmu_sink *pub)
+{
+	struct core_sink *sink = container_of(pub, struct core_sink, pub);
+
+	WARN_ON(sink->users);
+	free_cpumask_var(sink->armed);
+	kfree(sink);
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_sink_free, AUXPMU_NS);

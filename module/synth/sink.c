@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A sink that the synthetic units of all CPUs share, as the ETM of several CPUs share an ETR or
+ * ETB: one memory, into which records come in the order in which they are written. When it is full
+ * it drops what comes, and so it does while it is stopped. It interrupts when it is half full, on
+ * CPU 0, or not at all. If the model is continuous, it goes round and round while it is read.
+ */
+#include <linux/err.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+
+#include "compat.h"
+#include "synth/synth.h"
+
+/**
+ * struct synth_sink - the sink
+ * @sink: what the framework made of it
+ * @desc: its description
+ * @synth: whose it is
+ * @irq: its interrupt, on its way to CPU 0
+ * @bus: units of several CPUs write at once; guards what follows
+ * @on: it takes trace
+ * @interrupting: it has interrupted since it was started
+ * @head: bytes written since it was started
+ * @tail: bytes consumed since then
+ * @counted: bytes of which the last position has told
+ * @lost: bytes dropped that no position has told of yet
+ * @told: bytes dropped of which the last position has told
+ * @ram: its memory
+ */
+struct synth_sink {
+	struct auxpmu_sink *sink;
+	struct auxpmu_sink_desc desc;
+	struct synth *synth;
+	call_single_data_t irq;
+	raw_spinlock_t bus;
+	bool on;
+	bool interrupting;
+	u64 head;
+	u64 tail;
+	u64 counted;
+	u64 lost;
+	u64 told;
+	u8 *ram;
+};
+
+static int synth_sink_start(struct auxpmu_sink *pub)
+{
+	struct synth_sink *sink = pub->private;
+
+	if (synth_fault(sink->synth, SYNTH_FAULT_SINK))
+		return -EIO;
+	raw_spin_lock(&sink->bus);
+	sink->on = true;
+	sink->interrupting = false;
+	sink->head = 0;
+	sink->tail = 0;
+	sink->lost -= sink->told;
+	sink->told = 0;
+	raw_spin_unlock(&sink->bus);
+	return 0;
+}
+
+static void synth_sink_stop(struct auxpmu_sink *pub)
+{
+	struct synth_sink *sink = pub->private;
+
+	raw_spin_lock(&sink->bus);
+	sink->on = false;
+	raw_spin_unlock(&sink->bus);
+}
+
+static void synth_sink_position(struct auxpmu_sink *pub, struct auxpmu_position *position)
+{
+	struct synth_sink *sink = pub->private;
+
+	raw_spin_lock(&sink->bus);
+	sink->counted = sink->head - sink->tail;
+	position->bytes = sink->counted;
+	position->lost = sink->lost;
+	sink->told = sink->lost;
+	/* As if it had gone round and overwritten nobody knows how much. */
+	position->gap = sink->counted && synth_fault(sink->synth, SYNTH_FAULT_WRAP);
+	raw_spin_unlock(&sink->bus);
+}
+
+static unsigned int synth_sink_spans(struct auxpmu_sink *pub, struct auxpmu_span spans[2])
+{
+	const struct synth_sink *sink = pub->private;
+	u64 from, first;
+
+	div64_u64_rem(sink->tail, sink->desc.size, &from);
+	first = min(sink->counted, sink->desc.size - from);
+	spans[0] = (struct auxpmu_span){ .data = sink->ram + from, .length = first };
+	spans[1] = (struct auxpmu_span){ .data = sink->ram, .length = sink->counted - first };
+	return 2;
+}
+
+static void synth_sink_consume(struct auxpmu_sink *pub, u64 bytes)
+{
+	struct synth_sink *sink = pub->private;
+
+	raw_spin_lock(&sink->bus);
+	sink->tail += bytes;
+	sink->lost -= sink->told;
+	sink->told = 0;
+	sink->interrupting = false;
+	raw_spin_unlock(&sink->bus);
+}
+
+static const struct auxpmu_sink_ops sink_ops = {
+	.start = synth_sink_start,
+	.stop = synth_sink_stop,
+	.position = synth_sink_position,
+	.spans = synth_sink_spans,
+};
+
+static const struct auxpmu_sink_ops continuous_ops = {
+	.start = synth_sink_start,
+	.stop = synth_sink_stop,
+	.position = synth_sink_position,
+	.spans = synth_sink_spans,
+	.consume = synth_sink_consume,
+};
+
+/* One record, or its bytes are lost. */
+static void synth_sink_take(struct synth_sink *sink, struct synth_stream *stream,
+			    enum auxpmu_record_kind kind)
+{
+	u64 at;
+
+	if (sink->on && sink->head - sink->tail + stream->record <= sink->desc.size) {
+		div64_u64_rem(sink->head, sink->desc.size, &at);
+		synth_write_record(stream, sink->ram + at, kind);
+		sink->head += stream->record;
+		return;
+	}
+	stream->seq++;
+	stream->step++;
+	sink->lost += stream->record;
+}
+
+/* Does it interrupt now? */
+static bool synth_sink_interrupts(struct synth_sink *sink)
+{
+	if (!sink->on || sink->interrupting || sink->desc.polled ||
+	    sink->head - sink->tail < sink->desc.size / 2)
+		return false;
+	sink->interrupting = true;
+	return true;
+}
+
+u64 synth_sink_write(struct synth_sink *sink, struct synth_stream *stream, u64 bytes,
+		     enum auxpmu_record_kind kind, bool *interrupt)
+{
+	unsigned long flags;
+	u64 done = 0;
+
+	*interrupt = false;
+	raw_spin_lock_irqsave(&sink->bus, flags);
+	while (done < bytes && !*interrupt) {
+		synth_sink_take(sink, stream, kind);
+		done += stream->record;
+		*interrupt = synth_sink_interrupts(sink);
+	}
+	raw_spin_unlock_irqrestore(&sink->bus, flags);
+	return done;
+}
+
+static void synth_sink_handle(void *data)
+{
+	struct synth_sink *sink = data;
+
+	auxpmu_sink_interrupt(sink->synth->pmu, sink->sink);
+}
+
+bool synth_sink_send(struct synth_sink *sink)
+{
+	return smp_processor_id() && !smp_call_function_single_async(0, &sink->irq);
+}
+
+struct auxpmu_sink *synth_sink_pub(const struct synth_sink *sink)
+{
+	return sink->sink;
+}
+
+struct synth_sink *synth_sink_make(struct synth *synth)
+{
+	struct synth_sink *sink = kzalloc(sizeof(*sink), GFP_KERNEL);
+
+	if (!sink)
+		return ERR_PTR(-ENOMEM);
+	raw_spin_lock_init(&sink->bus);
+	INIT_CSD(&sink->irq, synth_sink_handle, sink);
+	sink->synth = synth;
+	sink->desc = (struct auxpmu_sink_desc){
+		.ops = synth->model.continuous ? &continuous_ops : &sink_ops,
+		.size = synth->model.ram,
+		.polled = synth->model.polled,
+	};
+	sink->ram = kvmalloc(sink->desc.size, GFP_KERNEL);
+	sink->sink = sink->ram ? auxpmu_sink_make(&sink->desc, sink) : ERR_PTR(-ENOMEM);
+	if (IS_ERR(sink->sink)) {
+		struct synth_sink *error = ERR_CAST(sink->sink);
+
+		kvfree(sink->ram);
+		kfree(sink);
+		return error;
+	}
+	return sink;
+}
+
+static void synth_sink_nothing(void *unused)
+{
+}
+
+void synth_sink_free(struct synth_sink *sink)
+{
+	if (IS_ERR_OR_NULL(sink))
+		return;
+	/* Calls of one CPU are served in their order. */
+	smp_call_function_single(0, synth_sink_nothing, NULL, 1);
+	auxpmu_sink_free(sink->sink);
+	kvfree(sink->ram);
+	kfree(sink);
+}

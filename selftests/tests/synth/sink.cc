@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A sink that the units of several CPUs share. Which area a record gets into is nobody's promise; that each is in exactly one, or
+ * is said to be lost, is. So the books are kept over all areas at once.
+ */
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <format>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <csignal>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kit/debugfs.h"
+#include "kit/handle.h"
+#include "shared/fault.h"
+#include "shared/fixture.h"
+#include "shared/knob.h"
+#include "shared/modelled.h"
+#include "shared/report.h"
+#include "shared/sampler.h"
+#include "shared/tracepoint.h"
+#include "synth/trace_bytes.h"
+
+using namespace auxpmu;
+using namespace auxpmu::test;
+
+namespace
+{
+
+constexpr std::uint64_t record_bytes = 128, sink_bytes = 64 * KiB;
+
+/* The records of all areas, by their streams and numbers. */
+class Ledger
+{
+public:
+	/* Whole records, and padding. What is wrong with them is in error. */
+	void feed(std::span<const std::byte> bytes)
+	{
+		while (bytes.size() >= record_bytes && error.empty()) {
+			enter(bytes.first(record_bytes));
+			bytes = bytes.subspan(record_bytes);
+		}
+		if (!bytes.empty() && error.empty())
+			error = std::format("{} bytes are no record", bytes.size());
+	}
+	std::uint64_t bytes() const { return records * record_bytes; }
+	std::size_t streams() const { return seen.size(); }
+
+	std::string error;
+	std::uint64_t starts = 0;
+	/* Records of padding, which are barriers here: nothing else is padded. */
+	std::uint64_t barriers = 0;
+
+private:
+	void enter(std::span<const std::byte> bytes)
+	{
+		auxpmu_record record;
+		std::memcpy(&record, bytes.data(), sizeof(record));
+		if (record.kind == AUXPMU_RECORD_PAD) {
+			barriers++;
+			return;
+		}
+		const auto base = auxpmu_record_base(record.stream, record.seq, record.seed);
+		const std::size_t words = (record_bytes - sizeof(record)) / 8;
+
+		if (record.magic != AUXPMU_RECORD_MAGIC || record.crc != header_crc(bytes.data()) ||
+			record.size != record_bytes || record.kind > AUXPMU_RECORD_PAD)
+			error = "a record's header is wrong";
+		else if (!payload_matches(record.pattern, bytes.data() + sizeof(record), words, base))
+			error = "a record's payload is wrong";
+		else if (!seen[record.stream].insert(record.seq).second)
+			error = std::format("record {} of stream {} came twice", record.seq, record.stream);
+		records++;
+		starts += record.kind == AUXPMU_RECORD_START;
+	}
+
+	std::uint64_t records = 0;
+	std::map<std::uint64_t, std::set<std::uint64_t>> seen;
+};
+
+/* Is the sink polled, and can it be read while it takes more? */
+struct Kind {
+	bool polled, continuous;
+};
+constexpr Kind kinds[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
+std::string describe(const Kind &kind)
+{
+	return std::format(
+		"{}, {}", kind.polled ? "polled" : "interrupting", kind.continuous ? "continuous" : "stopped");
+}
+
+Attributes shared_unit(const Kind &kind = {})
+{
+	return {{"output", "copy"}, {"record", std::to_string(record_bytes)}, {"ram", std::to_string(sink_bytes)},
+		{"shared", "1"}, {"polled", kind.polled ? "1" : "0"}, {"continuous", kind.continuous ? "1" : "0"}};
+}
+
+Setup setup_on(Target target, std::size_t aux_bytes = 256 * KiB)
+{
+	Setup setup;
+
+	setup.target = target;
+	setup.output = AUXPMU_SYNTH_COPY;
+	setup.record = record_bytes;
+	setup.aux_bytes = aux_bytes;
+	return setup;
+}
+
+/* One event that uses the sink, with its area. */
+struct User {
+	explicit User(const Setup &wanted)
+		: setup(wanted), event(Event::open(make_attr(setup), setup.target).value()),
+		  data(DataRing::map(event, setup.data_bytes).value()),
+		  aux(AuxRing::map(data, event, setup.aux_bytes, setup.mode, true).value())
+	{
+		event.enable().value();
+	}
+	void read(Ledger &ledger)
+	{
+		Spans spans = aux.readable();
+		std::vector<std::byte> all(spans.first.begin(), spans.first.end());
+
+		all.insert(all.end(), spans.second.begin(), spans.second.end());
+		ledger.feed(all);
+		aux.consume(spans.size());
+		taken += spans.size();
+		data.drain([&](const RecordView &view) {
+			Record record = decode(view, event.attr());
+
+			if (auto *one = std::get_if<AuxRecord>(&record)) {
+				truncated += one->truncated();
+				partial += one->partial();
+			}
+		});
+	}
+
+	Setup setup;
+	Event event;
+	DataRing data;
+	AuxRing aux;
+	std::uint64_t taken = 0, truncated = 0, partial = 0;
+};
+
+/* Events of the first two CPUs, and what they were asked to trace. */
+struct Pair {
+	explicit Pair(std::size_t aux_bytes = 256 * KiB)
+	{
+		for (int cpu = 0; cpu < 2; cpu++)
+			users.push_back(std::make_unique<User>(setup_on(Target::on_cpu(cpu), aux_bytes)));
+	}
+	Emitter::Outcome emit(int cpu, std::uint64_t bytes)
+	{
+		auto outcome = emitter().emit(cpu, bytes);
+
+		asked += outcome.bytes;
+		return outcome;
+	}
+	void read()
+	{
+		for (auto &user : users)
+			user->read(ledger);
+	}
+	void stop()
+	{
+		for (auto &user : users)
+			user->event.disable().value();
+		read();
+	}
+	/* Everything is in one of the areas or counted as lost; returns the bytes that are lost. */
+	std::uint64_t balance()
+	{
+		const auto delta = statistics().since(before);
+		const std::uint64_t lost = delta["lost_unit"] + delta["lost_space"];
+
+		INFO(delta.text());
+		CHECK(ledger.error == "");
+		/* A unit writes a START each time it begins anew; those that are lost are not in the ledger. */
+		const std::uint64_t made = asked + delta["sessions"] * record_bytes;
+		CHECK(ledger.bytes() + lost == made);
+		CHECK(delta["produced"] == made);
+		CHECK(delta["committed"] == ledger.bytes() + ledger.barriers * record_bytes);
+		CHECK(delta["padded"] == ledger.barriers * record_bytes);
+		/* One copy of each byte, and none of those that are lost. */
+		CHECK(delta["copied"] == ledger.bytes());
+		std::uint64_t said = 0;
+		for (auto &user : users)
+			said += user->truncated + user->partial;
+		CHECK((said > 0) == (lost > 0));
+		return lost;
+	}
+
+	const Statistics before = statistics();
+	std::vector<std::unique_ptr<User>> users;
+	Ledger ledger;
+	std::uint64_t asked = 0;
+};
+
+void need_two_cpus()
+{
+	need_configfs();
+	if (cpus() < 2)
+		SKIP("it takes two CPUs");
+}
+
+std::uint64_t busy()
+{
+	return statistics()["sink_busy"];
+}
+
+/* The same, for whoever could read the statistics when this was made. */
+class Busy
+{
+public:
+	Busy() : file(::open(debugfs_file(options().pmu, "stats").c_str(), O_RDONLY | O_CLOEXEC))
+	{
+		REQUIRE(file.get() >= 0);
+	}
+	std::uint64_t now() const
+	{
+		std::string text(64 * KiB, 0);
+		const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
+
+		text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+		return Statistics::parse(text).value()["sink_busy"];
+	}
+
+private:
+	UniqueFd file;
+};
+
+} // namespace
+
+TEST_CASE("What a shared sink cannot be is refused", "[synth][sink]")
+{
+	need_configfs();
+	auto unit = ModelledUnit::make("modelled").value();
+	KernelLog log;
+
+	unit.set("shared", "1").value();
+	CHECK_FALSE(unit.live(true));
+	CHECK(log.says("shared takes output copy"));
+	unit.set("output", "copy").value();
+	CHECK_FALSE(unit.live(true));
+	CHECK(log.says("set record"));
+	unit.set("shared", "0").value();
+	unit.set("polled", "1").value();
+	CHECK_FALSE(unit.live(true));
+	CHECK(log.says("polled and continuous take shared"));
+	unit.set("polled", "0").value();
+	unit.set("shared", "1").value();
+	unit.set("record", "128").value();
+	unit.set("ram", "1000").value();
+	CHECK_FALSE(unit.live(true));
+	CHECK(log.says("shared takes ram of whole records"));
+}
+
+TEST_CASE("Each record that two CPUs write into one sink is in one of their areas, once", "[synth][sink]")
+{
+	need_two_cpus();
+	for (bool polled : {false, true}) {
+		const Kind kind{polled, true};
+		UnitUnderTest under(shared_unit(kind));
+		INFO(describe(kind));
+		Pair pair;
+		for (unsigned round = 0; round < 400; round++) {
+			REQUIRE(pair.emit(static_cast<int>(round % 2), record_bytes * (1 + round % 50)).error == 0);
+			/* It never is as full as to lose anything: what is more than half of it is on its way. */
+			wait_until("room in the sink", [&] {
+				pair.read();
+				return pair.asked < pair.ledger.bytes() + sink_bytes / 2;
+			});
+		}
+		pair.stop();
+		CHECK(pair.balance() == 0);
+		CHECK(pair.ledger.streams() == 2);
+	}
+}
+
+TEST_CASE(
+	"CPUs that write into one sink while it is collected lose what it drops, and that is counted", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const Kind &kind : kinds) {
+		UnitUnderTest under(shared_unit(kind));
+		INFO(describe(kind));
+		/* Room for all, so that no event is switched off: two emitters at once could not tell how far each got. */
+		Pair pair(4 * MiB);
+		std::uint64_t asked[2] = {};
+		std::vector<std::thread> writers;
+		std::atomic<unsigned> at_work = 2;
+		for (int cpu = 0; cpu < 2; cpu++)
+			writers.emplace_back([&, cpu] {
+				auto own = Emitter::open(options().pmu).value();
+
+				pin(cpu);
+				for (unsigned n = 0; n < 500; n++)
+					asked[cpu] += own.emit(cpu, record_bytes * (1 + n % 40)).bytes;
+				at_work--;
+			});
+		while (at_work)
+			pair.read();
+		for (auto &writer : writers)
+			writer.join();
+		pair.asked = asked[0] + asked[1];
+		pair.stop();
+		std::printf("# %s: %llu of %llu bytes lost\n", describe(kind).c_str(),
+			static_cast<unsigned long long>(pair.balance()), static_cast<unsigned long long>(pair.asked));
+	}
+}
+
+TEST_CASE("Readers of a shared sink that lag lose trace, which their records say, and go on when they have read",
+	"[synth][sink]")
+{
+	need_two_cpus();
+	UnitUnderTest under(shared_unit());
+	Pair pair(32 * KiB);
+
+	for (unsigned round = 0; round < 40; round++)
+		pair.emit(static_cast<int>(round % 2), 8 * KiB);
+	pair.stop();
+	CHECK(pair.balance() > 0);
+	CHECK(pair.users[0]->truncated + pair.users[1]->truncated >= 1);
+	CHECK(pair.ledger.barriers >= 1);
+	for (auto &user : pair.users)
+		user->event.enable().value();
+	for (int cpu : {0, 1, 0, 1}) {
+		CHECK(pair.emit(cpu, 4 * KiB).error == 0);
+		pair.read();
+	}
+	pair.stop();
+	pair.balance();
+}
+
+TEST_CASE("A reader of one CPU's area gets bytes without a stop, though the sink interrupts elsewhere or is polled",
+	"[synth][sink]")
+{
+	need_two_cpus();
+	for (const Kind &kind : kinds)
+		for (int cpu : {0, 1}) {
+			UnitUnderTest under(shared_unit(kind));
+			INFO(describe(kind) << ", traced: CPU " << cpu);
+			auto setup = setup_on(Target::on_cpu(cpu));
+			setup.watermark = record_bytes;
+			User user(setup);
+			/* A sink that is polled delivers whatever there is, one that interrupts when it is half full. */
+			const std::uint64_t bytes = kind.polled ? record_bytes : sink_bytes / 2;
+			CHECK(emitter().emit(cpu, bytes).error == 0);
+			wait_until("the trace", [&] { return user.aux.head() >= bytes; });
+			Ledger ledger;
+			user.event.disable().value();
+			user.read(ledger);
+			CHECK(ledger.error == "");
+			CHECK(ledger.bytes() == bytes + record_bytes);
+		}
+}
+
+TEST_CASE(
+	"A sink is shared by events that hide the same and that one process opened, and by no others", "[synth][sink]")
+{
+	need_two_cpus();
+	UnitUnderTest under(shared_unit());
+	Unprivileged everybody;
+	Paranoid level(-1);
+	User first(setup_on(Target::on_cpu(0)));
+	auto is_refused = [](const Setup &setup) {
+		const auto before = busy();
+		User user(setup);
+		const bool traces = emitter().emit(1, record_bytes).error == 0;
+		CHECK((busy() > before) == !traces);
+		return !traces;
+	};
+
+	CHECK_FALSE(is_refused(setup_on(Target::on_cpu(1))));
+	Setup hides = setup_on(Target::on_cpu(1));
+	hides.exclude_kernel = true;
+	CHECK(is_refused(hides));
+	CHECK(succeeded(spawn([&] { return is_refused(setup_on(Target::on_cpu(1))); })));
+	/* The same process, with fewer rights. */
+	pid_t lesser = spawn([&] {
+		User own(setup_on(Target::on_cpu(0)));
+		return !busy() && become_nobody() && is_refused(setup_on(Target::on_cpu(1)));
+	});
+	succeeded(lesser);
+	/* It is nobody's when its last event has gone. */
+	first.event.disable().value();
+	CHECK(succeeded(spawn([&] { return !is_refused(setup_on(Target::on_cpu(1))); })));
+}
+
+TEST_CASE("Whoever may not trace everything shares a sink between events of one task only", "[synth][sink]")
+{
+	need_two_cpus();
+	UnitUnderTest under(shared_unit());
+	Unprivileged everybody;
+	Paranoid level(-1);
+
+	for (bool privileged : {true, false}) {
+		INFO((privileged ? "root" : "nobody"));
+		CHECK(succeeded(spawn([&] {
+			const Busy busy;
+
+			/* Whoever has changed the user is not dumpable, and so not to be traced by that user. */
+			if ((!privileged && !become_nobody()) || ::prctl(PR_SET_DUMPABLE, 1))
+				return false;
+			Gate go;
+			pid_t child = spawn([&] {
+				pin(1);
+				go.wait();
+				for (;;)
+					::usleep(200);
+				return true;
+			});
+			pin(0);
+			User mine(setup_on(Target::task_on_cpu(0, 0)));
+			User theirs(setup_on(Target::task_on_cpu(child, 1)));
+			Ledger here, there, all;
+			const auto before = busy.now();
+			/* Both run from time to time, and now and then at the same time. */
+			go.open();
+			wait_until("both to be traced, or one refused", [&] {
+				mine.read(privileged ? all : here);
+				theirs.read(privileged ? all : there);
+				return privileged ? all.streams() == 2 && mine.taken && theirs.taken
+						  : busy.now() > before && here.streams() && there.streams();
+			});
+			::kill(child, SIGKILL);
+			::waitpid(child, nullptr, 0);
+			if (privileged)
+				return busy.now() == before;
+			/* Neither has ever got what is the other's. */
+			return here.streams() == 1 && there.streams() == 1;
+		})));
+	}
+}
+
+TEST_CASE("Nothing of an earlier user's trace is in a sink for the next", "[synth][sink]")
+{
+	need_two_cpus();
+	UnitUnderTest under(shared_unit());
+
+	for (unsigned round = 0; round < 4; round++)
+		CHECK(succeeded(spawn([&] {
+			Pair pair;
+			for (unsigned n = 0; n < 8; n++)
+				pair.emit(static_cast<int>(n % 2), 4 * KiB);
+			pair.stop();
+			return pair.balance() == 0 && pair.ledger.streams() == 2;
+		})));
+}
+
+TEST_CASE("Fault sink: what cannot be started takes no trace, says so, and does when it can", "[synth][sink]")
+{
+	need_two_cpus();
+	UnitUnderTest under(shared_unit());
+	Setup setup = setup_on(Target::on_cpu(0));
+	User user(setup);
+	Ledger ledger;
+
+	user.event.disable().value();
+	{
+		Fault fault("sink", 1000000);
+		user.event.enable().value();
+		CHECK(emitter().emit(0, record_bytes).error == ENXIO);
+		user.event.disable().value();
+	}
+	user.read(ledger);
+	CHECK(user.partial == 1);
+	user.event.enable().value();
+	CHECK(emitter().emit(0, 16 * record_bytes).error == 0);
+	user.event.disable().value();
+	user.read(ledger);
+	CHECK(ledger.error == "");
+	CHECK(ledger.starts == 2);
+	CHECK(ledger.bytes() == 18 * record_bytes);
+}
+
+TEST_CASE("Fault wrap: where nobody knows how much is missing there is a barrier and a record that says so",
+	"[synth][sink]")
+{
+	need_two_cpus();
+	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+		UnitUnderTest under(shared_unit());
+		Setup setup = setup_on(Target::on_cpu(0));
+		setup.mode = mode;
+		User user(setup);
+		const auto before = statistics();
+		Fault fault("wrap", 1);
+
+		CHECK(emitter().emit(0, 16 * record_bytes).error == 0);
+		user.event.disable().value();
+		const auto delta = statistics().since(before);
+		INFO(delta.text());
+		CHECK(delta["gaps"] == 1);
+		CHECK(delta["lost_space"] == record_bytes);
+		CHECK(delta["partials"] == 1);
+		Ledger ledger;
+		if (mode == AuxMode::full_trace) {
+			user.read(ledger);
+			CHECK(user.partial == 1);
+		} else {
+			Snapshot shot = user.aux.snapshot();
+			ledger.feed(shot.spans.second.empty() ? shot.spans.first : shot.spans.second);
+		}
+		CHECK(ledger.error == "");
+		CHECK(ledger.barriers == 1);
+		CHECK(ledger.bytes() == 16 * record_bytes);
+	}
+}
+
+TEST_CASE("A sample that is taken while another sink is collected on this CPU waits for no sink", "[synth][sink]")
+{
+	need_two_cpus();
+	need_sampling();
+	UnitUnderTest under(shared_unit());
+	std::optional<UnitUnderTest> other;
+	Setup setup = setup_on(Target::on_cpu(0));
+	User user(setup);
+	{
+		const std::string first = options().pmu;
+		other.emplace(shared_unit(), "another");
+		/* The collecting unit says how far it got. */
+		auto sampling = sampling_member(at_tracepoint("auxpmu/auxpmu_disarm"), 1024);
+		Setup second = setup_on(Target::on_cpu(0));
+		User sampled(second);
+		auto member = Event::open(sampling, second.target, sampled.event.fd()).value();
+		member.set_output(sampled.event).value();
+		/* A member that is enabled alone waits for a switch of tasks. */
+		sampled.event.disable().value();
+		sampled.event.enable().value();
+		auto emit = Emitter::open(first).value();
+		const auto before = statistics();
+		Ledger ledger;
+		for (unsigned round = 0; round < 16; round++) {
+			CHECK(emit.emit(0, sink_bytes / 2).error == 0);
+			user.read(ledger);
+		}
+		CHECK(ledger.error == "");
+		const auto delta = statistics().since(before);
+		CHECK(delta["samples"] > 0);
+		CHECK(delta["sample_no_trace"] > 0);
+	}
+}
