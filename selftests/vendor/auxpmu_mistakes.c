@@ -30,8 +30,8 @@ enum mistake {
 	VERSION, NO_OPS, NO_ARM, FILTERS, LIMIT, UNIT_HUGE, YIELDS, HALF_A_CLAIM, GROUPS,
 	GROUP_TWICE, CAPS_TAKEN, CAPS_VISIBLE, CORE_ATTR, UNIT_INIT_POSITIVE,
 	/* When an event is opened. */
-	OUTPUT, PAGES, NO_SPANS, COPY_MAPPED, WINDOW_REGIONS, START_ALIGN, END_ALIGN, UNIT, EARLY,
-	EVENT_INIT_POSITIVE,
+	OUTPUT, PAGES, NO_SPANS, COPY_MAPPED, WINDOW_REGIONS, FORMAT, BARRIER, SINK, START_ALIGN,
+	END_ALIGN, UNIT, EARLY, EVENT_INIT_POSITIVE,
 	/* When its buffer is mapped. */
 	SUIT, SPARE, BUFFER_INIT_POSITIVE,
 	/* When it traces. */
@@ -63,6 +63,9 @@ static const char *const names[MISTAKES] = {
 	[PAGES] = "pages",
 	[NO_SPANS] = "no-spans",
 	[COPY_MAPPED] = "copy-mapped",
+	[FORMAT] = "format",
+	[BARRIER] = "barrier",
+	[SINK] = "sink",
 	[WINDOW_REGIONS] = "window-regions",
 	[START_ALIGN] = "start-align",
 	[END_ALIGN] = "end-align",
@@ -176,6 +179,10 @@ static int mistakes_event_init(struct perf_event *event, struct auxpmu_event *au
 	if (mistake == PAGES)
 		needs->pages = (enum auxpmu_pages)-1;
 	needs->map = mistake == COPY_MAPPED;
+	needs->format = mistake == FORMAT ? PERF_AUX_FLAG_PARTIAL : 0;
+	needs->barrier = mistake == BARRIER ? 16 : 0;
+	/* Of a descriptor that does not say no_nmi it is never looked at. */
+	needs->sink = mistake == SINK ? (struct auxpmu_sink *)needs : NULL;
 	needs->regions = mistake == WINDOW_REGIONS;
 	make_rules(&needs->rules);
 	/* Nobody is traced, but this is what a threaded handler would do. */

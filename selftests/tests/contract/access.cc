@@ -18,7 +18,7 @@ TEST_CASE("Data ring and AUX area can each be mapped read-only or writable, in a
 	auto mode = GENERATE(AuxMode::full_trace, AuxMode::overwrite);
 
 	pin(0);
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup;
 
 		setup.data_access = data;
@@ -46,7 +46,7 @@ TEST_CASE("Data ring and AUX area can each be mapped read-only or writable, in a
 TEST_CASE("An AUX area of one page works", "[synth][access]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup;
 

@@ -53,7 +53,7 @@ TEST_CASE("Wake-ups at every byte cost an interrupt a page, and no more", "[synt
 {
 	need_synthetic();
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint32_t watermark : {1u, 64u, 100u})
 			for (std::size_t area : {page_size(), 2 * page_size(), 16 * page_size()}) {
 				Setup setup;
@@ -81,7 +81,7 @@ TEST_CASE("Room that is given back in small pieces is no reason for a transactio
 {
 	need_synthetic();
 	pin(0);
-	for (unsigned output : zero_copy_outputs) {
+	for (unsigned output : zero_copy_outputs()) {
 		Setup setup;
 
 		setup.output = output;
@@ -152,7 +152,7 @@ TEST_CASE("A unit whose interrupt is always due is given up, not served for ever
 {
 	need_synthetic();
 	pin(0);
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup;
 
 		setup.output = output;
@@ -190,7 +190,7 @@ TEST_CASE("A unit whose interrupt is always due, behind some trace, is served on
 {
 	need_synthetic();
 	pin(0);
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		constexpr unsigned times = 1000, at_once = 64;
 		Setup setup;
 
@@ -292,7 +292,7 @@ TEST_CASE("A paused event may be armed for the first time in NMI", "[synth][edge
 	if (!can("pause"))
 		SKIP("this kernel cannot pause AUX events");
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::size_t record : {64u, 4096u}) {
 			Setup setup;
 

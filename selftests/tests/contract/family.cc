@@ -193,7 +193,7 @@ TEST_CASE("A child's trace goes on in the ring that its parent's event is redire
 	if (cpus() < 2)
 		SKIP("it takes two CPUs");
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint32_t watermark : {16384u, 65536u})
 			wait_until("a child that stays on its CPU",
 				[output, watermark] { return go_on_in_another_ring(output, watermark, false); });
@@ -256,7 +256,7 @@ TEST_CASE("A ring that goes while a child writes into it, whose parent was redir
 {
 	need_synthetic();
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		wait_until("a child that stays on its CPU", [output] {
 			const bool stayed = orphan_a_ring(output);
 			wait_until("the buffers to be freed", [] { return buffers().empty(); });

@@ -111,7 +111,7 @@ TEST_CASE("What filters name of the kernel is traced, all of it and nothing else
 		{"stop 0xffffffff82000800/0x10", {{0x800, 0x80f, true}}},
 		{"filter 0xffffffff82000000/0x400,stop 0xffffffff82000200/0x10", {{0, 0x3ff}, {0x200, 0x20f, true}}},
 	};
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (const auto &one : cases) {
 			Setup setup;
 
@@ -267,7 +267,7 @@ TEST_CASE("Filters that are taken away leave nothing behind: all is traced again
 {
 	need_filters();
 	constexpr unsigned blocks = 512;
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (const char *text : {"filter 0xffffffff82000100/0x80", "stop 0xffffffff82000800/0x10",
 			     "filter 0xffffffff82000000/0x400,stop 0xffffffff82000200/0x10"}) {
 			Setup setup;

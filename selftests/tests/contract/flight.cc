@@ -103,7 +103,7 @@ TEST_CASE("A flight recorder of one event: its records and its trace, dump after
 	need_synthetic();
 	/* The data ring and the AUX area are large enough, or not. A record of a session takes some 60 bytes. */
 	const unsigned many = static_cast<unsigned>(page_size() / 51);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint64_t piece : {2 * KiB, 40 * KiB})
 			for (unsigned sessions : {1u, many}) {
 				Flight flight(overwriting(output, 32 * KiB), page_size());
@@ -225,7 +225,7 @@ TEST_CASE("A flight recorder of a group in one ring: each sample carries the tra
 {
 	need_synthetic();
 	need_sampling();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (unsigned calls : {5u, 60u}) {
 			Flight flight(overwriting(output, 16 * KiB), 16 * KiB);
 			auto attr = numbered_member();

@@ -65,7 +65,7 @@ bool has_poll(int fd, int timeout_ms)
 TEST_CASE("A full trace is contiguous and complete across many wraps", "[synth][full]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint32_t record : {64u, 512u, 4096u})
 			for (std::size_t bytes : {page_size(), 2 * page_size(), 64 * KiB, 512 * KiB})
 				for (std::uint32_t watermark : {0u, 1u, 4096u, 10000u}) {
@@ -137,7 +137,7 @@ TEST_CASE("A start and a stop right after it yield trace, in both modes, if caps
 {
 	pin(0);
 	auto mode = GENERATE(AuxMode::full_trace, AuxMode::overwrite);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (bool manual : {true, false}) {
 			Setup setup;
 
@@ -154,7 +154,7 @@ TEST_CASE("A start and a stop right after it yield trace, in both modes, if caps
 TEST_CASE("Every output, record size and pattern is what was asked for", "[synth][full]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint32_t record = 64; record <= 4096; record *= 2)
 			for (unsigned pattern : {AUXPMU_SYNTH_COUNTER, AUXPMU_SYNTH_CONSTANT, AUXPMU_SYNTH_RANDOM}) {
 				Setup setup;
@@ -175,7 +175,7 @@ TEST_CASE("Every output, record size and pattern is what was asked for", "[synth
 TEST_CASE("poll wakes the consumer when the watermark is reached, and not before", "[synth][full]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::size_t pages : {1u, 4u, 8u}) {
 			Setup setup;
 			const std::uint64_t watermark = pages * page_size();
@@ -212,7 +212,7 @@ TEST_CASE("poll wakes the consumer when the watermark is reached, and not before
 TEST_CASE("Trace that comes by itself, from a timer, is complete", "[synth][full]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup;
 
 		setup.output = output;

@@ -47,7 +47,7 @@ void check_sane(Tracer &tracer)
 TEST_CASE("aux_head scribbled by user space does not move the unit", "[synth][hostile]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup;
 
@@ -71,7 +71,7 @@ TEST_CASE("aux_head scribbled by user space does not move the unit", "[synth][ho
 TEST_CASE("Nothing is written outside the room the consumer gave, wherever aux_tail points", "[synth][hostile]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup;
 
 		setup.output = output;
@@ -137,7 +137,7 @@ TEST_CASE("What was kept back of a full buffer is lost, and counted, where aux_t
 TEST_CASE("aux_tail ahead of aux_head, or anywhere else, stops the trace at worst", "[synth][hostile]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup;
 
 		setup.output = output;
@@ -183,7 +183,7 @@ TEST_CASE("A thread that writes noise to the user page while the unit traces har
 	need_synthetic();
 	if (cpus() < 2)
 		SKIP("it takes two CPUs");
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup;
 

@@ -25,7 +25,7 @@ bool all_zero(const AuxRing &aux)
 TEST_CASE("Users of one unit by turns never see each other's trace, however they leave", "[synth][isolation]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (int round = 0; round < 24; round++) {
 			std::uint32_t seed = 100 + static_cast<std::uint32_t>(round);
 

@@ -21,7 +21,7 @@ TEST_CASE("munmap of the AUX area while tracing ends the trace cleanly, and it c
 	"[contract][lifetime]")
 {
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup;
 
@@ -79,7 +79,7 @@ TEST_CASE("Descriptor, data ring and AUX area may go in any order, while tracing
 	pin(0);
 	for (bool running : {true, false})
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite})
-			for (unsigned output : every_output) {
+			for (unsigned output : every_output()) {
 				std::array<Part, 3> order{descriptor, data_ring, aux_area};
 
 				do {
@@ -183,7 +183,7 @@ TEST_CASE("A CPU that goes offline ends its trace cleanly, and can be traced aga
 	need_synthetic();
 	Cpu1 other;
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (bool manual : {true, false}) {
 			Setup setup;
 
@@ -282,7 +282,7 @@ TEST_CASE("Whatever allocation fails while an event is opened, mapped and traced
 		SKIP("this kernel has no fault injection (CONFIG_FAULT_INJECTION, fail-nth)");
 	let_all_fail();
 	pin(0);
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		unsigned refused = 0, survived = 0;
 
 		for (unsigned n = 1; n < 500; n++) {

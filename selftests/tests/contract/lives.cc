@@ -298,7 +298,7 @@ TEST_CASE(
 TEST_CASE("An event with remove_on_exec traces up to the exec, all of it, and nothing after", "[synth][lives]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : modes) {
 			int go[2];
 			REQUIRE(::pipe(go) == 0);
@@ -363,7 +363,7 @@ std::vector<std::unique_ptr<Tracer>> inherited(std::size_t aux_bytes)
 		setup.inherit = true;
 		setup.aux_bytes = aux_bytes;
 		setup.data_bytes = 1 * MiB;
-		setup.output = every_output[static_cast<unsigned>(cpu)];
+		setup.output = every_output().at(static_cast<unsigned>(cpu) % every_output().size());
 		tracers.push_back(std::make_unique<Tracer>(setup));
 		auto expectation = make_expectation(setup);
 		expectation.streams = 4096;

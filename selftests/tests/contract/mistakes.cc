@@ -32,7 +32,7 @@ TEST_CASE("A flight recorder filled to its last byte is full and has not wrapped
 {
 	need_synthetic();
 	need_sampling();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::size_t bytes : {page_size(), 32 * KiB}) {
 			auto setup = make_setup(output, AuxMode::overwrite, bytes, 256);
 			Sampler sampler(setup, static_cast<std::uint32_t>(bytes));
@@ -69,7 +69,7 @@ TEST_CASE("A full trace uses all of its room but what the core holds back, and a
 	need_synthetic();
 	/* Even a watermark that leaves less than a turn of the unit behind it must not cost any of the room. */
 	constexpr std::uint32_t behind = 512;
-	for (unsigned output : zero_copy_outputs)
+	for (unsigned output : zero_copy_outputs())
 		for (std::size_t bytes : {page_size(), 2 * page_size(), 16 * page_size()})
 			for (std::size_t watermark : {std::size_t{0}, bytes - behind}) {
 				auto setup = make_setup(output, AuxMode::full_trace, bytes);
@@ -100,7 +100,7 @@ TEST_CASE("A full trace uses all of its room but what the core holds back, and a
 TEST_CASE("Areas of one page and of two are used to the full, whatever the unit", "[synth][mistakes]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite})
 			for (std::size_t pages : {1u, 2u})
 				for (std::uint32_t record : {64u, 1024u}) {
@@ -132,7 +132,7 @@ TEST_CASE("An event that is opened and mapped, but never comes to a CPU, leaves 
 		return true;
 	});
 
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (bool enabled : {false, true})
 			for (int round = 0; round < 10; round++) {
 				auto setup = make_setup(output, AuxMode::full_trace, 64 * KiB);
@@ -153,7 +153,7 @@ TEST_CASE("An event that is opened and mapped, but never comes to a CPU, leaves 
 TEST_CASE("A start that fails for another reason is not taken for a full buffer after one", "[synth][mistakes]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		auto setup = make_setup(output, AuxMode::full_trace, 16 * KiB);
 		Tracer tracer(setup);
 

@@ -29,7 +29,7 @@ Setup overwriting(unsigned output, std::uint32_t record, std::size_t bytes)
 TEST_CASE("An overwriting buffer holds the newest trace, unwrapped, wrapped once and many times", "[synth][overwrite]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint32_t record : {64u, 1024u, 4096u})
 			for (std::size_t bytes : {page_size(), 64 * KiB, 256 * KiB})
 				for (std::uint64_t quarters : {1u, 3u, 5u, 8u, 33u}) {
@@ -62,7 +62,7 @@ TEST_CASE("An overwriting buffer holds the newest trace, unwrapped, wrapped once
 TEST_CASE("Sessions follow one another in an overwriting buffer, and aux_head never goes back", "[synth][overwrite]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		auto setup = overwriting(output, 128, 32 * KiB);
 
 		INFO(describe(setup));
@@ -128,7 +128,6 @@ TEST_CASE("An overwriting buffer is never full and its event never switched off"
 
 	setup.mode = AuxMode::overwrite;
 	setup.aux_bytes = 16 * KiB;
-	setup.record = 256;
 	auto tracer = open_or_skip(setup);
 	tracer.enable();
 	for (int i = 0; i < 4; i++) {

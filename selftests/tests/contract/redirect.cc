@@ -198,7 +198,7 @@ TEST_CASE("An area that was made for windows of virtual memory is no area of lar
 	lends.target = Target::task_on_cpu(idle.pid, 0);
 	lends.output = AUXPMU_SYNTH_VIRTUAL;
 	borrows.target = Target::task_on_cpu(0, 0);
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		const bool suits = output == AUXPMU_SYNTH_VIRTUAL || output == AUXPMU_SYNTH_COPY;
 		Tracer lender(lends);
 
@@ -239,7 +239,7 @@ TEST_CASE("Two threads' events share one ring by turns, and what one steps over 
 	"[synth][redirect]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		auto before = statistics();
 		Setup mine, theirs;
 		Gate to_child, to_parent;

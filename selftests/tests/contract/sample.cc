@@ -33,7 +33,7 @@ TEST_CASE(
 	"A sample ends with the newest trace, and is filled with zeros in front while there is less", "[synth][sample]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite})
 			for (std::uint32_t size : {8u, 64u, 1000u, 4096u, 16384u}) {
 				Setup setup = own_thread(output, mode);
@@ -57,7 +57,7 @@ TEST_CASE(
 TEST_CASE("A sample may reach around the end of the buffer, many times", "[synth][sample]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup = own_thread(output, mode);
 			/* A unit that copies runs on when there is no room, so it gets more of it. */
@@ -105,7 +105,7 @@ TEST_CASE("A new area's samples hold its trace from the first byte on, whatever 
 TEST_CASE("Sampling takes nothing from the trace, and adds nothing", "[synth][sample]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup = own_thread(output, AuxMode::full_trace);
 		Sampler sampler(setup, 512);
 

@@ -32,7 +32,7 @@ TEST_CASE("A full buffer stops the event with one TRUNCATED record, and it goes 
 	need_synthetic();
 	/* On CPU 0 and on another one: kernels that fail to switch the event off fail differently there. */
 	for (int cpu = 0; cpu < std::min(2, cpus()); cpu++)
-		for (unsigned output : every_output)
+		for (unsigned output : every_output())
 			for (std::size_t bytes : {16 * KiB, 128 * KiB}) {
 				Setup setup;
 
@@ -91,7 +91,7 @@ TEST_CASE("An event that is on is never taken for one that is off", "[synth][sto
 TEST_CASE("ENABLE without room stops again, says TRUNCATED at most once each time, and loses nothing", "[synth][stop]")
 {
 	need_synthetic();
-	for (unsigned output : zero_copy_outputs) {
+	for (unsigned output : zero_copy_outputs()) {
 		Setup setup;
 
 		setup.output = output;
@@ -136,7 +136,7 @@ TEST_CASE("A consumer that is woken when the buffer is full finds everything the
 TEST_CASE("Room for part of a record is no room, and the record comes whole later", "[synth][stop]")
 {
 	need_synthetic();
-	for (unsigned output : zero_copy_outputs) {
+	for (unsigned output : zero_copy_outputs()) {
 		Setup setup;
 
 		setup.output = output;

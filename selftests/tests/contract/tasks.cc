@@ -37,7 +37,7 @@ TEST_CASE("A per-task event follows its thread from CPU to CPU without a gap", "
 	need_synthetic();
 	if (cpus() < 2)
 		SKIP("it takes two CPUs");
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup;
 

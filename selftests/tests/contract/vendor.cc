@@ -464,6 +464,34 @@ TEST_CASE("Needs that cannot be served are refused when an event is opened, and 
 	}
 }
 
+TEST_CASE("Needs of a shared sink, a barrier or a format that cannot be are refused, and the log says why", "[vendor]")
+{
+	constexpr Mistake mistakes[] = {
+		{"format", "needs of the backend: format has other bits than PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK"},
+		{"barrier", "needs of the backend: barrier takes AUXPMU_COPY, the operation, and whole atoms, up to a "
+			    "page"},
+		{"sink", "needs of the backend: sink is set, and the descriptor does not say no_nmi"},
+	};
+
+	need_backend();
+	for (const auto &mistake : mistakes) {
+		INFO(mistake.name);
+		Sayings log;
+		Backend backend(mistake.name);
+
+		REQUIRE(backend.refused() == 0);
+		/* The kernel limits the rate of this message, whatever it says. */
+		wait_until("the log to say why", [&] {
+			auto event = Event::open(pmu().attr(), Target::on_cpu(0));
+
+			return event || log.count(mistake.says) > 0;
+		});
+		CHECK(log.count(mistake.says) > 0);
+		backend.unload();
+		CHECK(backend.nothing_held());
+	}
+}
+
 TEST_CASE("What a buffer cannot be is refused when it is mapped, and the log says why", "[vendor]")
 {
 	constexpr Mistake mistakes[] = {

@@ -79,6 +79,70 @@ bool synthetic()
 	return pmu().has_field("manual") && pmu().has_field("seed") && pmu().has_field("record");
 }
 
+namespace
+{
+
+/* Would the PMU under test open an event of this output? */
+bool takes(unsigned output)
+{
+	auto attr = pmu().attr();
+
+	attr.disabled = 1;
+	return pmu().set(attr, "output", output) && Event::open(attr, Target::task());
+}
+
+/* A unit whose output is fixed takes that and 0, which is then no output of its own. */
+std::vector<unsigned> look_for_outputs()
+{
+	std::vector<unsigned> all;
+
+	for (unsigned output = 0; output < std::size(output_names); output++)
+		if (takes(output))
+			all.push_back(output);
+	if (all.size() == 2)
+		all.erase(all.begin());
+	return all;
+}
+
+} // namespace
+
+std::vector<unsigned> every_output()
+{
+	/* Each time a PMU is made it has another type. */
+	static std::uint32_t of;
+	static std::vector<unsigned> all;
+
+	if (const auto type = pmu().attr().type; of != type || all.empty()) {
+		all = look_for_outputs();
+		of = type;
+	}
+	return all;
+}
+
+std::vector<unsigned> zero_copy_outputs()
+{
+	auto all = every_output();
+
+	std::erase(all, AUXPMU_SYNTH_COPY);
+	return all;
+}
+
+std::vector<unsigned> block_outputs()
+{
+	auto all = every_output();
+
+	std::erase(all, AUXPMU_SYNTH_VIRTUAL);
+	return all;
+}
+
+unsigned usual_output()
+{
+	if (!synthetic())
+		return 0;
+	const auto all = every_output();
+	return all.empty() ? 0 : all.front();
+}
+
 std::string describe(const Setup &setup)
 {
 	if (!synthetic())

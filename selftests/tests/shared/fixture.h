@@ -57,13 +57,14 @@ bool can(const char *what);
 bool synthetic();
 
 /*
- * The ways in which a synthetic unit writes; those of them that write into the AUX area themselves; those for which it matters
- * which pages lie together.
+ * The ways in which the synthetic unit under test writes: all, or the one of a modelled unit; those of them that write into the AUX
+ * area themselves; those for which it matters which pages lie together.
  */
-constexpr unsigned every_output[] = {
-	AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY, AUXPMU_SYNTH_VIRTUAL};
-constexpr unsigned block_outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_COPY};
-constexpr unsigned zero_copy_outputs[] = {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_WINDOW, AUXPMU_SYNTH_VIRTUAL};
+std::vector<unsigned> every_output();
+std::vector<unsigned> zero_copy_outputs();
+std::vector<unsigned> block_outputs();
+/* The first of them; 0 for any other PMU. */
+unsigned usual_output();
 
 /* How to open and map an event. */
 struct Setup {
@@ -78,7 +79,7 @@ struct Setup {
 	bool exclude_kernel = false;
 	bool mappings = false; /* are mappings recorded? */
 	/* For the synthetic PMU only: */
-	unsigned output = AUXPMU_SYNTH_SCATTER;
+	unsigned output = usual_output();
 	std::uint32_t record = 64; /* bytes */
 	unsigned pattern = AUXPMU_SYNTH_COUNTER;
 	unsigned pages = AUXPMU_SYNTH_PAGES_LARGE;

@@ -87,7 +87,7 @@ TEST_CASE("Fault orders: a buffer of single pages only is as good, and refused w
 	"[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Fault fault("orders", 1);
 		Tracer tracer(of_output(output));
 		auto lines = buffers();
@@ -109,7 +109,7 @@ TEST_CASE("Fault orders: a buffer of single pages only is as good, and refused w
 TEST_CASE("Fault mixed: a buffer of blocks of all orders is as good", "[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : block_outputs)
+	for (unsigned output : block_outputs())
 		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup = of_output(output);
 			setup.mode = mode;
@@ -160,7 +160,7 @@ TEST_CASE(
 	"Fault arm: a unit that cannot be armed ends the trace with PARTIAL, said once until it can", "[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Tracer tracer(of_output(output));
 		{
 			Fault fault("arm", always);
@@ -198,7 +198,7 @@ TEST_CASE(
 TEST_CASE("Fault stuck: what a unit wrote without moving its pointer is lost, flagged and counted", "[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Tracer tracer(of_output(output));
 
 		tracer.allow_gaps();
@@ -221,7 +221,7 @@ TEST_CASE(
 	"Fault overrun: what a unit wrote beyond its window is not handed over, flagged and counted", "[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : zero_copy_outputs) {
+	for (unsigned output : zero_copy_outputs()) {
 		Tracer tracer(of_output(output));
 
 		tracer.enable();
@@ -247,7 +247,7 @@ TEST_CASE(
 TEST_CASE("Fault spurious_irq: an interrupt too many changes nothing", "[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup = of_output(output);
 
@@ -286,7 +286,7 @@ TEST_CASE("Fault lost_irq: a unit whose interrupt never comes stops at its limit
 	"[synth][faults]")
 {
 	need_synthetic();
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Tracer tracer(of_output(output));
 
 		INFO(describe(tracer.setup));
@@ -360,7 +360,7 @@ TEST_CASE("Fault slow_stop: a unit that takes its time to stop loses nothing", "
 	need_synthetic();
 	Fault fault("slow_stop", 20);
 
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		works(of_output(output));
 	CHECK(fault.left() < 20);
 }

@@ -189,7 +189,7 @@ TEST_CASE("Trace is complete whatever alignment, spare bytes and delay a unit ha
 		{1, 1, 1024, 4096},
 		{1, 256, 0, 640},
 	};
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (const auto &shape : shapes) {
 			Attributes attributes = {{"start_align", std::to_string(shape.start)},
 				{"end_align", std::to_string(shape.end)}, {"spare", std::to_string(shape.spare)},
@@ -250,7 +250,7 @@ TEST_CASE(
 	"Blocks above a unit's largest are used as several, and ones below its smallest are refused", "[synth][model]")
 {
 	need_configfs();
-	for (unsigned output : block_outputs) {
+	for (unsigned output : block_outputs()) {
 		UnitUnderTest under({{"max_chunk", std::to_string(4 * page_size())}});
 		Setup setup;
 

@@ -87,7 +87,7 @@ TEST_CASE("A sample taken in NMI ends with the newest trace, and is filled with 
 {
 	need_synthetic();
 	Nmis nmi;
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : modes)
 			for (std::uint32_t size : {8u, 64u, 1000u, 4096u}) {
 				Setup setup = on_cpu_0(output, mode);
@@ -109,7 +109,7 @@ TEST_CASE("A sample taken in NMI may reach around the end of the buffer, many ti
 	need_synthetic();
 	const auto two_pages = static_cast<std::uint32_t>(2 * page_size());
 	Nmis nmi;
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : modes) {
 			Setup setup = on_cpu_0(output, mode, (output == AUXPMU_SYNTH_COPY ? 32 : 4) * page_size());
 			setup.record = 256;
@@ -163,7 +163,7 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 	"[synth][nmi]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : modes) {
 			Setup setup = on_cpu_0(output, mode, 4 * page_size());
 			/* A low watermark makes interrupts frequent, so that there are turns. */
@@ -217,7 +217,7 @@ TEST_CASE("An NMI at any step of a session finds it at work: zeros, counted, and
 TEST_CASE("With the buffer full a sample taken in NMI is zeros, and counted", "[synth][nmi]")
 {
 	need_synthetic();
-	for (unsigned output : zero_copy_outputs) {
+	for (unsigned output : zero_copy_outputs()) {
 		Setup setup = on_cpu_0(output, AuxMode::full_trace, 16 * KiB);
 		Nmis nmi;
 		need_nmis_within_steps(nmi);
@@ -243,7 +243,7 @@ TEST_CASE("A sample taken in NMI inside another sample of the ring has no trace,
 	"[synth][nmi]")
 {
 	need_synthetic();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (AuxMode mode : modes) {
 			Setup setup = on_cpu_0(output, mode);
 			Sampler sampler(setup, 2048);
@@ -275,7 +275,7 @@ TEST_CASE("A storm of NMIs while a unit traces, turns windows over, is sampled a
 	need_synthetic();
 	if (cpus() < 2)
 		SKIP("it takes two CPUs");
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup = on_cpu_0(output, AuxMode::full_trace, 256 * KiB);
 		setup.watermark = 4 * KiB;
 		setup.record = 256;

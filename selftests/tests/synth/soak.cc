@@ -94,7 +94,9 @@ Setup any_setup(Random &random)
 {
 	Setup setup;
 
-	setup.output = random.of(every_output);
+	const auto outputs = every_output();
+
+	setup.output = outputs[random.below(outputs.size())];
 	setup.mode = random.of(modes);
 	setup.record = random.of(records);
 	setup.aux_bytes = random.of(areas);

@@ -50,7 +50,7 @@ TEST_CASE("Each record of trace says its format, and one whose unit says so that
 	"[synth][units]")
 {
 	need_configfs();
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (std::uint64_t format : {0, 1, 255}) {
 			UnitUnderTest under({{"format", std::to_string(format)}});
 			Setup setup;
@@ -189,7 +189,7 @@ TEST_CASE("A CPU that is idle and loses its unit's state misses nothing", "[synt
 	const std::string idle = debugfs_file(options().pmu, "idle");
 
 	pin(0);
-	for (unsigned output : every_output)
+	for (unsigned output : every_output())
 		for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 			Setup setup;
 
@@ -222,7 +222,7 @@ TEST_CASE("A unit that cannot be used in NMI has no trace for samples taken ther
 	Nmis nmi;
 
 	CHECK(pmu().cap("sampling") == "1 zeros in an NMI");
-	for (unsigned output : every_output) {
+	for (unsigned output : every_output()) {
 		Setup setup;
 
 		pin(0);
