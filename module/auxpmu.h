@@ -271,8 +271,8 @@ struct auxpmu_span {
  * @irq_pending: has the unit already passed unit->window.irq? Called right after arm. Optional.
  * @online: this CPU comes up, or the PMU is being registered: look for the CPU's unit and prepare
  *	it. On its CPU; may sleep. 0, or an errno: no event comes to this CPU until it has come up
- *	anew. -ENODEV: it has no unit; any other errno is logged. Optional; with it sysfs has a file
- *	cpumask of the CPUs that have a unit.
+ *	anew. -ENODEV: it has no unit; any other errno is logged. Optional. sysfs caps/cpus has
+ *	the CPUs that have a unit.
  * @offline: undo online, if that returned 0: this CPU goes down, or the PMU is gone. The CPU's
  *	event has been taken off it, by del. On its CPU; may sleep. Optional.
  * @invalidate: the machine was suspended, or this CPU was off: the unit's registers may have lost

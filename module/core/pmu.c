@@ -147,7 +147,7 @@ static int pmu_event_init(struct perf_event *event)
 	}
 
 	if (pmu_cpu_has_no_unit(event)) {
-		auxpmu_notice(pmu, "event refused: CPU %d has no unit; see cpumask in the PMU's folder",
+		auxpmu_notice(pmu, "event refused: CPU %d has no unit; caps/cpus has those that have one",
 			      event->cpu);
 		return -ENODEV;
 	}

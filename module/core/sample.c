@@ -3,18 +3,21 @@
  * AUX sampling: copies the newest trace into PERF_SAMPLE_AUX, for every backend.
  *
  * The core's copy function is not exported, so that in mainline only built-in drivers can do this.
- * A kprobe that is never armed finds it, and a static call calls it. On x86 the static call is
- * patched to a direct call; an indirect one would trap with IBT, since the kernel never takes the
- * function's address. Where static calls are indirect (arm64), the function, being global, has the
- * landing pad and the type hash that BTI and CFI check. The core calls this file with IRQs off and
- * in NMI; it never sleeps or allocates.
+ * It is found near a function of the same file that is, and a static call calls it. On x86 the
+ * static call is patched to a direct call; an indirect one would trap with IBT, since the kernel
+ * never takes the function's address. Where static calls are indirect (arm64), the function, being
+ * global, has the landing pad and the type hash that BTI and CFI check. The core calls this file
+ * with IRQs off and in NMI; it never sleeps or allocates.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/static_call.h>
+#include <linux/string.h>
 
 #include "core/buffer.h"
 #include "core/sample.h"
@@ -33,20 +36,83 @@ static unsigned int sample_copy_nothing(struct perf_output_handle *handle, const
 DEFINE_STATIC_CALL(output_copy, sample_copy_nothing);
 static bool available;
 
-void auxpmu_sample_init(void)
+/* The symbol at an address: its name, its first byte, and the first behind it. */
+struct symbol {
+	char name[KSYM_SYMBOL_LEN];
+	unsigned long begin;
+	unsigned long end;
+};
+
+/* sprint_symbol() writes NAME+0xOFFSET/0xSIZE. */
+static bool sample_symbol_at(unsigned long address, struct symbol *symbol)
+{
+	unsigned long offset, size;
+	char *plus;
+
+	sprint_symbol(symbol->name, address);
+	plus = strchr(symbol->name, '+');
+	if (!plus || sscanf(plus, "+%lx/%lx", &offset, &size) != 2 || !size)
+		return false;
+	*plus = '\0';
+	symbol->begin = address - offset;
+	symbol->end = symbol->begin + size;
+	return true;
+}
+
+/* How many functions lie between the two, at most: they are of one file, which has some 50. */
+#define SAMPLE_NEIGHBOURS	256
+
+static void *sample_find_nearby(const char *name, unsigned long known)
+{
+	static struct symbol symbol;
+	unsigned long address;
+	unsigned int n;
+
+	for (address = known, n = 0; n < SAMPLE_NEIGHBOURS; n++, address = symbol.end) {
+		if (!sample_symbol_at(address, &symbol))
+			break;
+		if (!strcmp(symbol.name, name))
+			return (void *)symbol.begin;
+	}
+	for (address = known, n = 0; n < SAMPLE_NEIGHBOURS; n++, address = symbol.begin - 1) {
+		if (!sample_symbol_at(address, &symbol))
+			break;
+		if (!strcmp(symbol.name, name))
+			return (void *)symbol.begin;
+	}
+	return NULL;
+}
+
+/*
+ * Only where the linker has put it elsewhere: the kprobe is never armed, but leaves a page for its
+ * instruction behind. On arm64 that page, which kallsyms lists among the modules, lies far from
+ * them, and perf record --kcore then fails ("Failed to copy kcore", perf 7.2).
+ */
+static void *sample_find_by_kprobe(const char *name)
 {
 	struct kprobe probe = {
-		.symbol_name = "perf_output_copy",
+		.symbol_name = name,
 		.flags = KPROBE_FLAG_DISABLED,
 	};
-	int ret = register_kprobe(&probe);
 
-	if (ret) {
-		pr_notice("no AUX sampling: perf_output_copy() not found (error %d)\n", ret);
+	if (register_kprobe(&probe))
+		return NULL;
+	unregister_kprobe(&probe);
+	return probe.addr;
+}
+
+void auxpmu_sample_init(void)
+{
+	static const char name[] = "perf_output_copy";
+	void *copy = sample_find_nearby(name, (unsigned long)perf_aux_output_begin);
+
+	if (!copy)
+		copy = sample_find_by_kprobe(name);
+	if (!copy) {
+		pr_notice("no AUX sampling: perf_output_copy() not found\n");
 		return;
 	}
-	static_call_update(output_copy, (typeof(sample_copy_nothing) *)probe.addr);
-	unregister_kprobe(&probe);
+	static_call_update(output_copy, (typeof(sample_copy_nothing) *)copy);
 	available = true;
 }
 

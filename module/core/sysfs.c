@@ -86,8 +86,11 @@ static ssize_t yields_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(yields);
 
-/* perf opens events of all CPUs on these only. */
-static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, char *page)
+/*
+ * Not a file cpumask in the PMU's own folder: perf would take the PMU for one of a socket, and open
+ * events of threads otherwise than for other AUX PMUs.
+ */
+static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	const struct auxpmu *pmu = sysfs_pmu_of(dev);
 	cpumask_var_t cpus;
@@ -103,19 +106,11 @@ static ssize_t cpumask_show(struct device *dev, struct device_attribute *attr, c
 	free_cpumask_var(cpus);
 	return length;
 }
-static DEVICE_ATTR_RO(cpumask);
-
-static struct attribute *cpumask_attrs[] = {
-	&dev_attr_cpumask.attr,
-	NULL
-};
-
-static const struct attribute_group cpumask_group = {
-	.attrs = cpumask_attrs,
-};
+static DEVICE_ATTR_RO(cpus);
 
 static struct attribute *framework_caps[] = {
 	&dev_attr_aux_head.attr,
+	&dev_attr_cpus.attr,
 	&dev_attr_granule.attr,
 	&dev_attr_max_order.attr,
 	&dev_attr_overwrite.attr,
@@ -129,7 +124,7 @@ static struct attribute *framework_caps[] = {
 
 /* One allocation: freeing the first member frees all. */
 struct all_groups {
-	const struct attribute_group *groups[GROUPS + 4];
+	const struct attribute_group *groups[GROUPS + 3];
 	struct attribute_group caps;
 	struct attribute *attrs[];
 };
@@ -153,8 +148,8 @@ static const struct attribute_group *sysfs_find_caps(const struct attribute_grou
 
 /* Attributes that the core or the framework puts into the PMU's folder. */
 static const char *const core_attrs[] = {
-	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "claims", "cpumask",
-	"power", "subsystem", "uevent",
+	"type", "perf_event_mux_interval_ms", "nr_addr_filters", "claim", "claims", "power",
+	"subsystem", "uevent",
 };
 
 static bool sysfs_has_attr(const struct attribute_group *group, const char *name)
@@ -229,8 +224,6 @@ const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc
 	all->groups[nr++] = &all->caps;
 	if (desc->claim)
 		all->groups[nr++] = &auxpmu_claim_group;
-	if (desc->ops->online)
-		all->groups[nr++] = &cpumask_group;
 	for (; backend && *backend; backend++) {
 		if (*backend != more)
 			all->groups[nr++] = *backend;

@@ -113,15 +113,14 @@ TEST_CASE("Where a CPU has no unit its events are refused with a reason, and a t
 	if (cpus() < 2)
 		SKIP("it takes two CPUs");
 	UnitUnderTest under({{"cpus", "1"}});
-	const std::string cpumask = "/sys/bus/event_source/devices/modelled/cpumask";
 	KernelLog log;
 	Setup setup;
 
-	CHECK(read_small_file(cpumask).value() == "1");
+	CHECK(pmu().cap("cpus") == "1");
 	auto refused = Event::open(make_attr(setup), Target::on_cpu(0));
 	REQUIRE_FALSE(refused);
 	CHECK(refused.error().code == ENODEV);
-	CHECK(log.says("event refused: CPU 0 has no unit; see cpumask"));
+	CHECK(log.says("event refused: CPU 0 has no unit; caps/cpus has those that have one"));
 	refused = Event::open(make_attr(setup), Target::task_on_cpu(0, 0));
 	REQUIRE_FALSE(refused);
 	CHECK(refused.error().code == ENODEV);
@@ -152,20 +151,19 @@ TEST_CASE("A unit goes with its CPU and comes back with it, and its trace is han
 	need_configfs();
 	Cpu1 other;
 	UnitUnderTest under({{"cpus", "0-1"}});
-	const std::string cpumask = "/sys/bus/event_source/devices/modelled/cpumask";
 
 	for (auto mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 		Setup setup;
 
 		setup.target = Target::on_cpu(1);
 		setup.mode = mode;
-		CHECK(read_small_file(cpumask).value() == "0-1");
+		CHECK(pmu().cap("cpus") == "0-1");
 		{
 			Tracer tracer(setup);
 			tracer.enable();
 			tracer.emit_all(1024, 1);
 			other.offline();
-			CHECK(read_small_file(cpumask).value() == "0");
+			CHECK(pmu().cap("cpus") == "0");
 			tracer.finish();
 			CHECK(tracer.verifier.totals().record_bytes >= 1024);
 		}
