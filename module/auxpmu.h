@@ -535,6 +535,12 @@ static inline struct auxpmu_event *auxpmu_unit_event(const struct auxpmu_unit *u
 /* What @pmu was registered with.  Any context. */
 const struct auxpmu_desc *auxpmu_desc_of(const struct auxpmu *pmu);
 
+/*
+ * The PMU's folder in sysfs, for folders of the backend's own, which have to be gone before @pmu is.
+ * From auxpmu_register() on.
+ */
+struct kobject *auxpmu_kobject(const struct auxpmu *pmu);
+
 /* Log a user's mistake, in one sentence; rate limited, since any user can make it. */
 #define auxpmu_notice(_pmu, _fmt, ...) \
 	pr_notice_ratelimited("%s: " _fmt "\n", auxpmu_desc_of(_pmu)->name, ##__VA_ARGS__)

@@ -96,18 +96,30 @@ static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 #endif
 }
 
-/* Is any word behind attr.config2 set? A kernel refuses words that it does not know by itself. */
+/* attr.config3, or 0: a kernel refuses words that it does not know by itself. */
+static inline u64 auxpmu_config_3(const struct perf_event_attr *attr)
+{
+#ifdef AUXPMU_HAS_CONFIG3
+	return attr->config3;
+#else
+	return 0;
+#endif
+}
+
+/* Is any word behind attr.config3 set? */
+static inline bool auxpmu_config_behind_3(const struct perf_event_attr *attr)
+{
+#ifdef AUXPMU_HAS_CONFIG4
+	return attr->config4;
+#else
+	return false;
+#endif
+}
+
+/* Is any word behind attr.config2 set? */
 static inline bool auxpmu_config_behind_2(const struct perf_event_attr *attr)
 {
-	u64 all = 0;
-
-#ifdef AUXPMU_HAS_CONFIG3
-	all |= attr->config3;
-#endif
-#ifdef AUXPMU_HAS_CONFIG4
-	all |= attr->config4;
-#endif
-	return all;
+	return auxpmu_config_3(attr) || auxpmu_config_behind_3(attr);
 }
 
 /* Is any word behind attr.config set? */

@@ -45,6 +45,17 @@ void *probe = hrtimer_setup;' "$@"
 #include <linux/perf_event.h>
 int probe(void);
 int probe(void) { return perf_allow_kernel(); }' "$@"
+	has AUXPMU_HAS_KVM_TRACE '
+#include <asm/kvm_host.h>
+void probe(void);
+void probe(void) { kvm_enable_trbe(); kvm_tracing_set_el1_configuration(0); }' "$@"
+	# With this came the export of perf_report_aux_output_id().
+	has AUXPMU_HAS_AUX_OUTPUT_ID '
+#include <linux/coresight-pmu.h>
+int probe = !!CS_AUX_HW_ID_TRACE_ID_MASK;' "$@"
+	has AUXPMU_HAS_PERCPU_IRQ_AFFINITY '
+#include <linux/interrupt.h>
+void *probe = request_percpu_irq_affinity;' "$@"
 	has AUXPMU_HAS_CONFIG3 '
 #include <linux/perf_event.h>
 u64 probe(const struct perf_event_attr *attr);

@@ -231,6 +231,12 @@ const struct attribute_group **auxpmu_caps_groups(const struct auxpmu_desc *desc
 	return all->groups;
 }
 
+struct kobject *auxpmu_kobject(const struct auxpmu *pmu)
+{
+	return &pmu->pmu.dev->kobj;
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_kobject, AUXPMU_NS);
+
 /* --- counters that backends show: the sum over all CPUs ------------------------------------- */
 
 ssize_t auxpmu_counter_show(struct device *dev, struct device_attribute *attr, char *page)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* attr.config: what an event asks of a trace unit. */
+#ifndef ETM_CONFIG_H
+#define ETM_CONFIG_H
+
+#include <linux/types.h>
+
+struct attribute_group;
+struct perf_event_attr;
+
+/**
+ * struct etm_config - what a trace unit is programmed with for an event
+ * @configr: TRCCONFIGR
+ * @ccctlr: TRCCCCTLR: cycles that lie between two counts at least
+ * @kernel: the kernel is traced
+ * @user: user space is traced
+ */
+struct etm_config {
+	u32 configr;
+	u32 ccctlr;
+	bool kernel;
+	bool user;
+};
+
+/* Bytes of the reason that etm_config_make() gives. */
+#define ETM_CONFIG_WHY	128
+
+/*
+ * Check @attr against what all trace units can do, and fill @config. 0, or -EINVAL and a few words
+ * in @why. Task context.
+ */
+int etm_config_make(const struct perf_event_attr *attr, struct etm_config *config, char *why);
+
+extern const struct attribute_group etm_format_group;
+
+#endif /* ETM_CONFIG_H */

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The trace unit of a PE, by system registers: see etm.h. Order and barriers are those of "Self-
+ * hosted trace" in the Arm ARM (DDI 0487, D3 and D5) and of "Synchronization of register updates"
+ * in IHI 0064.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/bitfield.h>
+#include <linux/delay.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/printk.h>
+
+#include <asm/barrier.h>
+#include <asm/sysreg.h>
+#include <asm/virt.h>
+
+#include "auxpmu.h"
+#include "config.h"
+#include "etm.h"
+#include "guest.h"
+
+/* TRFCR_EL1 and _EL2: which levels may be traced; timestamps are virtual; CX: the context of EL2. */
+#define ETM_TRFCR_E0TRE		BIT(0)
+#define ETM_TRFCR_E1TRE		BIT(1)
+#define ETM_TRFCR_CX		BIT(3)
+#define ETM_TRFCR_TS_VIRTUAL	BIT(5)
+
+/* Microseconds for a trace unit to become idle: as in-tree. */
+#define ETM_PATIENCE		100
+
+static DEFINE_PER_CPU(struct etm, etms);
+
+/* What all of them can do: set by the first, reduced by the others until etm_detected(). */
+static struct {
+	bool any;
+	bool closed;
+	unsigned long caps;
+	unsigned int pairs;
+	u32 least_cycles;
+} etm_all;
+
+static unsigned long etm_caps_of(const struct etm *etm)
+{
+	unsigned long caps = 0;
+
+	if (etm->idr[0] & TRCIDR0_TRCBB)
+		caps |= BIT(ETM_CAP_BRANCH_BROADCAST);
+	if (etm->idr[0] & TRCIDR0_TRCCCI)
+		caps |= BIT(ETM_CAP_CYCLES);
+	if (etm->idr[2] & TRCIDR2_CIDSIZE)
+		caps |= BIT(ETM_CAP_CONTEXT_ID);
+	if ((etm->idr[2] & TRCIDR2_VMIDSIZE) && (etm->idr[2] & TRCIDR2_VMIDOPT) &&
+	    is_kernel_in_hyp_mode())
+		caps |= BIT(ETM_CAP_CONTEXT_ID_EL2);
+	if (etm->idr[0] & TRCIDR0_TSSIZE)
+		caps |= BIT(ETM_CAP_TIMESTAMPS);
+	if (etm->idr[0] & TRCIDR0_RETSTACK)
+		caps |= BIT(ETM_CAP_RETURN_STACK);
+	return caps;
+}
+
+static u32 etm_ccitmin(const struct etm *etm)
+{
+	return FIELD_GET(TRCIDR3_CCITMIN, etm->idr[3]);
+}
+
+/* Registers are locked after a reset. ETE has no lock of its own to speak of; it may have the PE's. */
+static void etm_unlock(void)
+{
+	u32 model = etm_read(TRCOSLSR) & TRCOSLSR_OSLM;
+
+	if (model == TRCOSLSR_OSLM_TRACE)
+		etm_write(TRCOSLAR, 0);
+	else if (model == TRCOSLSR_OSLM_PE)
+		write_sysreg_s(0, SYS_OSLAR_EL1);
+	isb();
+}
+
+static bool etm_has_registers(void)
+{
+	u64 features = read_sysreg_s(SYS_ID_AA64DFR0_EL1);
+
+	/* TraceVer: system registers of a trace unit; TraceFilt: TRFCR. */
+	return (features >> 4 & 15) && (features >> 40 & 15);
+}
+
+int etm_detect(void)
+{
+	struct etm *etm = this_cpu_ptr(&etms);
+
+	etm->there = false;
+	if (!etm_has_registers())
+		return -ENODEV;
+	etm_unlock();
+	etm->devarch = etm_read(TRCDEVARCH);
+	if ((etm->devarch & TRCDEVARCH_ARCHID) != TRCDEVARCH_ARCHID_ETE)
+		return -ENODEV;
+	etm->idr[0] = etm_read(TRCIDR0);
+	etm->idr[1] = etm_read(TRCIDR1);
+	etm->idr[2] = etm_read(TRCIDR2);
+	etm->idr[3] = etm_read(TRCIDR3);
+	etm->idr[4] = etm_read(TRCIDR4);
+	etm->idr[5] = etm_read(TRCIDR5);
+	etm->idr[8] = etm_read(TRCIDR8);
+	etm->authstatus = etm_read(TRCAUTHSTATUS);
+	etm->pairs = FIELD_GET(TRCIDR4_NUMACPAIRS, etm->idr[4]);
+	if (etm_all.closed && ((etm_all.caps & ~etm_caps_of(etm)) || etm->pairs < etm_all.pairs ||
+			       etm_ccitmin(etm) > etm_all.least_cycles))
+		return -EINVAL;
+	etm->there = true;
+	return 0;
+}
+
+void etm_detected(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct etm *etm = etm_of(cpu);
+
+		if (!etm->there)
+			continue;
+		if (!etm_all.any) {
+			etm_all.any = true;
+			etm_all.caps = etm_caps_of(etm);
+			etm_all.pairs = etm->pairs;
+		}
+		etm_all.caps &= etm_caps_of(etm);
+		etm_all.pairs = min(etm_all.pairs, etm->pairs);
+		etm_all.least_cycles = max(etm_all.least_cycles, etm_ccitmin(etm));
+	}
+	etm_all.closed = true;
+}
+
+bool etm_can(enum etm_cap cap)
+{
+	return etm_all.caps & BIT(cap);
+}
+
+unsigned int etm_nr_pairs(void)
+{
+	return etm_all.pairs;
+}
+
+u32 etm_least_cycles(void)
+{
+	return etm_all.least_cycles;
+}
+
+const struct etm *etm_of(int cpu)
+{
+	return per_cpu_ptr(&etms, cpu);
+}
+
+u32 etm_trace_id(int cpu)
+{
+	/* 0x10 to 0x6f; kernels up to 6.1 tell perf nothing, and it takes 0x10 + 2 * cpu. */
+	return 0x10 + 2 * cpu % 0x60;
+}
+
+/* --- whose it is ---------------------------------------------------------------------------- */
+
+/* Claim tags (IHI 0029, "Claim tags"): whoever sees another's tag behind its own takes it back. */
+int etm_claim(void)
+{
+	struct etm *etm = this_cpu_ptr(&etms);
+
+	if (etm->claimed)
+		return 0;
+	etm_unlock();
+	if (etm_read(TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED))
+		return -EBUSY;
+	etm_write(TRCCLAIMSET, TRCCLAIM_SELF_HOSTED);
+	isb();
+	if ((etm_read(TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED)) !=
+	    TRCCLAIM_SELF_HOSTED) {
+		etm_write(TRCCLAIMCLR, TRCCLAIM_SELF_HOSTED);
+		isb();
+		return -EBUSY;
+	}
+	etm->claimed = true;
+	return 0;
+}
+
+/* --- on and off ----------------------------------------------------------------------------- */
+
+/* Wait until a bit of TRCSTATR has that value. False if it never has. */
+static bool etm_wait(u32 bit, bool set)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < ETM_PATIENCE; tries++) {
+		isb();
+		if (!!(etm_read(TRCSTATR) & bit) == set)
+			return true;
+		udelay(1);
+	}
+	return false;
+}
+
+static void etm_write_trfcr(u64 levels)
+{
+	u64 value = ETM_TRFCR_TS_VIRTUAL | levels;
+
+	if (is_kernel_in_hyp_mode())
+		write_sysreg_s(value | ETM_TRFCR_CX, SYS_TRFCR_EL2);
+	else
+		write_sysreg_s(value, SYS_TRFCR_EL1);
+	guest_is_not_traced();
+}
+
+/* Switched off, it can be programmed. */
+static int etm_off(void)
+{
+	etm_write(TRCPRGCTLR, 0);
+	return etm_wait(TRCSTATR_IDLE, true) ? 0 : -ETIMEDOUT;
+}
+
+void etm_release(void)
+{
+	struct etm *etm = this_cpu_ptr(&etms);
+
+	if (!etm->claimed)
+		return;
+	etm_stop();
+	tsb_csync();
+	etm_off();
+	etm_write(TRCCLAIMCLR, TRCCLAIM_SELF_HOSTED);
+	isb();
+	etm->claimed = false;
+}
+
+/* The levels that are left out, as a field of TRCVICTLR or TRCACATR whose first bit is EL0. */
+static u32 etm_levels_left_out(const struct etm_config *config)
+{
+	bool hyp = is_kernel_in_hyp_mode();
+	u32 levels = 0;
+
+	if (!config->user)
+		levels |= BIT(0);
+	if (!config->kernel || hyp)
+		levels |= BIT(1);
+	if (!config->kernel || !hyp)
+		levels |= BIT(2);
+	return levels;
+}
+
+/* Address filters: only code in these ranges. An empty one has its last address below its first. */
+static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_config *config)
+{
+	const struct etm *etm = this_cpu_ptr(&etms);
+	u32 left_out = etm_levels_left_out(config) << 12 |
+		       FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]) << TRCACATR_EXLEVEL_S_SHIFT;
+	u32 include = 0;
+	unsigned int n;
+
+	for (n = 0; n < etm->pairs; n++) {
+		bool used = n < aux->nr_ranges;
+		const struct auxpmu_range *range = &aux->ranges[n];
+		bool empty = used && range->last < range->first;
+
+		/* The last address is included; of an empty range, none is: kernel and user agree. */
+		etm_write(TRCACVR(2 * n), used && !empty ? range->first : 0);
+		etm_write(TRCACVR(2 * n + 1), used && !empty ? range->last : 0);
+		etm_write(TRCACATR(2 * n), used ? left_out : 0);
+		etm_write(TRCACATR(2 * n + 1), used ? left_out : 0);
+		if (used)
+			include |= BIT(n);
+	}
+	etm_write(TRCVIIECTLR, include);
+}
+
+int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
+{
+	const struct etm *etm = this_cpu_ptr(&etms);
+	u32 secure = FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]);
+	int ret;
+
+	etm_write_trfcr(0);
+	ret = etm_off();
+	if (ret)
+		return ret;
+	etm_write(TRCCONFIGR, config->configr);
+	etm_write(TRCEVENTCTL0R, 0);
+	etm_write(TRCEVENTCTL1R, 0);
+	etm_write(TRCTSCTLR, 0);
+	if (etm->idr[3] & TRCIDR3_STALLCTL)
+		etm_write(TRCSTALLCTLR, 0);
+	if (!(etm->idr[3] & TRCIDR3_SYNCPR))
+		etm_write(TRCSYNCPR, TRCSYNCPR_4096);
+	if (etm->idr[0] & TRCIDR0_TRCCCI)
+		etm_write(TRCCCCTLR, config->ccctlr);
+	if (etm->idr[0] & TRCIDR0_TRCBB)
+		etm_write(TRCBBCTLR, 0);
+	etm_write(TRCTRACEIDR, etm_trace_id(smp_processor_id()));
+	etm_write(TRCVICTLR, TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
+			     secure << TRCVICTLR_EXLEVEL_S_SHIFT |
+			     etm_levels_left_out(config) << 20);
+	etm_write(TRCVISSCTLR, 0);
+	if (FIELD_GET(TRCIDR4_NUMPC, etm->idr[4]))
+		etm_write(TRCVIPCSSCTLR, 0);
+	etm_program_ranges(aux, config);
+	etm_write(TRCRSR, TRCRSR_TA);
+	isb();
+	etm_write(TRCPRGCTLR, TRCPRGCTLR_EN);
+	return etm_wait(TRCSTATR_IDLE, false) ? 0 : -ETIMEDOUT;
+}
+
+void etm_start(const struct etm_config *config)
+{
+	etm_write_trfcr((config->user ? ETM_TRFCR_E0TRE : 0) | (config->kernel ? ETM_TRFCR_E1TRE : 0));
+	isb();
+}
+
+void etm_stop(void)
+{
+	etm_write_trfcr(0);
+	/* No instruction behind this is traced, and none before is still to be. */
+	isb();
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The trace unit of a PE: what it can do, and switching it on and off. */
+#ifndef ETM_H
+#define ETM_H
+
+#include <linux/types.h>
+
+#include "etm_access.h"
+
+struct auxpmu_event;
+struct etm_config;
+
+/* What trace units may be able to do. */
+enum etm_cap {
+	ETM_CAP_BRANCH_BROADCAST,
+	ETM_CAP_CYCLES,
+	ETM_CAP_CONTEXT_ID,
+	ETM_CAP_CONTEXT_ID_EL2,
+	ETM_CAP_TIMESTAMPS,
+	ETM_CAP_RETURN_STACK,
+};
+
+/**
+ * struct etm - the trace unit of one CPU
+ * @there: it is there, and its registers can be used
+ * @claimed: it is ours now
+ * @idr: what it says of itself: TRCIDR0 to 5 and 8
+ * @authstatus: TRCAUTHSTATUS
+ * @devarch: TRCDEVARCH
+ * @pairs: number of its pairs of address comparators
+ */
+struct etm {
+	bool there;
+	bool claimed;
+	u32 idr[9];
+	u32 authstatus;
+	u32 devarch;
+	unsigned int pairs;
+};
+
+/*
+ * Look for the trace unit of this CPU. On it, preemption off. 0, or an errno. It has to be able to
+ * do what those can that were found before, or etm_detected() has not yet been called.
+ */
+int etm_detect(void);
+
+/* All CPUs that are online have looked: what all can do is promised to users from now on. */
+void etm_detected(void);
+
+/* Can all trace units do that?  Any context. */
+bool etm_can(enum etm_cap cap);
+
+/* Pairs of address comparators that all have; the least of cycles that all can count to. */
+unsigned int etm_nr_pairs(void);
+u32 etm_least_cycles(void);
+
+/* What is known of the trace unit of @cpu. */
+const struct etm *etm_of(int cpu);
+
+/* The number that trace of @cpu carries where several CPUs' trace is mixed. */
+u32 etm_trace_id(int cpu);
+
+/*
+ * The rest is called on the unit's CPU, IRQs off, NMI included.
+ *
+ * etm_claim() - take the unit, for an event: 0, or -EBUSY: a debugger has it.
+ * etm_release() - switch it off and give it back.
+ * etm_program() - write all registers, for an event; the unit is off then.
+ * etm_start() - let it trace: a programmed unit, or one that was stopped.
+ * etm_stop() - let it trace nothing from here on. What it has traced may still be on its way:
+ * etm_stop() ends with a context synchronization, and a TSB CSYNC has to follow.
+ */
+int etm_claim(void);
+void etm_release(void);
+int etm_program(const struct auxpmu_event *aux, const struct etm_config *config);
+void etm_start(const struct etm_config *config);
+void etm_stop(void);
+
+#endif /* ETM_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * KVM and trace: from 7.2 on KVM has to be told which trace buffer is on and what of a guest may be
+ * traced, since it switches both off and on at guest entry. Before that it looked at the registers.
+ */
+#ifndef ETM_GUEST_H
+#define ETM_GUEST_H
+
+#include "compat.h"
+
+#ifdef AUXPMU_HAS_KVM_TRACE
+#include <asm/kvm_host.h>
+#endif
+
+/* This CPU's trace buffer is on, or off. IRQs off. */
+static inline void guest_trace_buffer_is(bool on)
+{
+#ifdef AUXPMU_HAS_KVM_TRACE
+	if (on)
+		kvm_enable_trbe();
+	else
+		kvm_disable_trbe();
+#endif
+}
+
+/* No guest that runs on this CPU is traced, whatever the host traces of itself. IRQs off. */
+static inline void guest_is_not_traced(void)
+{
+#ifdef AUXPMU_HAS_KVM_TRACE
+	kvm_tracing_set_el1_configuration(0);
+#endif
+}
+
+#endif /* ETM_GUEST_H */

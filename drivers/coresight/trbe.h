@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The trace buffer of a PE (TRBE, FEAT_TRBE; Arm ARM DDI 0487, D6): it writes trace of its PE's ETE
+ * into memory, by the kernel's virtual addresses.
+ */
+#ifndef TRBE_H
+#define TRBE_H
+
+#include <linux/types.h>
+
+struct auxpmu_position;
+struct auxpmu_unit;
+
+/*
+ * Look for the trace buffer of this CPU. On it, preemption off. 0; -ENODEV: there is none, or it
+ * belongs to a higher exception level; -EOPNOTSUPP: with a word in *@why: it has an erratum.
+ */
+int trbe_detect(const char **why);
+
+/* The multiple of bytes at which all that were found begin to write. */
+u32 trbe_align(void);
+
+/* Switch it off, whoever left it on. On its CPU, IRQs off. */
+void trbe_reset(void);
+
+/*
+ * trbe_start() - let it write unit->window. Its trace unit is stopped.
+ * trbe_stop() - let it write what its trace unit has still made, and switch it off. Every byte is
+ * visible in memory then.
+ * trbe_position() - how far it got; &auxpmu_ops.position.
+ * trbe_interrupted() - does it interrupt? If so the interrupt is acknowledged.
+ */
+void trbe_start(const struct auxpmu_unit *unit);
+void trbe_stop(void);
+void trbe_position(struct auxpmu_unit *unit, struct auxpmu_position *position);
+bool trbe_interrupted(void);
+
+#endif /* TRBE_H */
