@@ -33,8 +33,13 @@ MODULE_PARM_DESC(name, "auxpmu_etm, or cs_etm where the kernel has no PMU of tha
 /* A byte of trace that decoders skip (DDI 0487, "Ignore packet"). */
 #define ETE_IGNORE	0x70
 
-/* PERF_RECORD_AUX_OUTPUT_HW_ID of CoreSight (linux/coresight-pmu.h), version 0.0. */
-#define HW_ID_TRACE_ID	GENMASK_ULL(7, 0)
+/*
+ * PERF_RECORD_AUX_OUTPUT_HW_ID of CoreSight (linux/coresight-pmu.h), version 0.1: the ID that the
+ * trace carries, and that of its sink, of which each CPU has its own.
+ */
+#define HW_ID_TRACE_ID		GENMASK_ULL(7, 0)
+#define HW_ID_SINK_ID		GENMASK_ULL(39, 8)
+#define HW_ID_MINOR_VERSION	GENMASK_ULL(59, 56)
 
 /* The registers of this CPU's trace unit have lost their contents since it was programmed. */
 static DEFINE_PER_CPU(bool, lost);
@@ -115,7 +120,9 @@ static void etm_pmu_tell_id(struct auxpmu_unit *unit)
 {
 #ifdef AUXPMU_HAS_AUX_OUTPUT_ID
 	perf_report_aux_output_id(unit->event,
-				  FIELD_PREP(HW_ID_TRACE_ID, etm_trace_id(unit->cpu)));
+				  FIELD_PREP(HW_ID_TRACE_ID, etm_trace_id(unit->cpu)) |
+				  FIELD_PREP(HW_ID_SINK_ID, unit->cpu + 1) |
+				  FIELD_PREP(HW_ID_MINOR_VERSION, 1));
 #endif
 }
 
