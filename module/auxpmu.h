@@ -536,8 +536,8 @@ static inline struct auxpmu_event *auxpmu_unit_event(const struct auxpmu_unit *u
 const struct auxpmu_desc *auxpmu_desc_of(const struct auxpmu *pmu);
 
 /*
- * The PMU's folder in sysfs, for folders of the backend's own, which have to be gone before @pmu is.
- * From auxpmu_register() on.
+ * The PMU's folder in sysfs, for folders of the backend's own, which have to be gone before @pmu
+ * is. From auxpmu_register() on.
  */
 struct kobject *auxpmu_kobject(const struct auxpmu *pmu);
 

@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "config.h"
 #include "etm.h"
+#include "etm_registers.h"
 
 #define CONFIG_BRANCH_BROADCAST	BIT_ULL(8)
 #define CONFIG_CYCACC		BIT_ULL(12)
@@ -30,7 +31,8 @@
 /* As in-tree: enough to be of use, few enough to be affordable. */
 #define CC_THRESHOLD_DEFAULT	0x100
 
-#define config_refuse(why, fmt, ...)	(scnprintf(why, ETM_CONFIG_WHY, fmt, ##__VA_ARGS__), -EINVAL)
+#define etm_config_refuse(why, fmt, ...)	\
+	(scnprintf(why, ETM_CONFIG_WHY, fmt, ##__VA_ARGS__), -EINVAL)
 
 /* What takes a capability of the hardware. */
 static const struct {
@@ -38,7 +40,7 @@ static const struct {
 	u32 configr;
 	const char *name;
 	enum etm_cap cap;
-} config_options[] = {
+} etm_config_options[] = {
 	{ CONFIG_BRANCH_BROADCAST, TRCCONFIGR_BB, "branch_broadcast", ETM_CAP_BRANCH_BROADCAST },
 	{ CONFIG_CYCACC, TRCCONFIGR_CCI, "cycacc", ETM_CAP_CYCLES },
 	{ CONFIG_CONTEXTID1, TRCCONFIGR_CID, "contextid1", ETM_CAP_CONTEXT_ID },
@@ -52,22 +54,23 @@ static const struct {
  * Process IDs of the root namespace are not for others to know: as in-tree, they are left out
  * without a word, since perf asks for them by itself.
  */
-static u32 config_without_secrets(u32 configr)
+static u32 etm_config_without_secrets(u32 configr)
 {
 	if (task_active_pid_ns(current) == &init_pid_ns)
 		return configr;
 	return configr & ~(TRCCONFIGR_CID | TRCCONFIGR_VMID | TRCCONFIGR_VMIDOPT);
 }
 
-static int config_make_ccctlr(u64 threshold, struct etm_config *config, char *why)
+static int etm_config_make_ccctlr(u64 threshold, struct etm_config *config, char *why)
 {
 	u32 least = etm_least_cycles();
 
 	if (!(config->configr & TRCCONFIGR_CCI))
-		return threshold ? config_refuse(why, "cc_threshold takes cycacc") : 0;
+		return threshold ? etm_config_refuse(why, "cc_threshold takes cycacc") : 0;
 	if (threshold && threshold < least)
-		return config_refuse(why, "cc_threshold is %llu; these trace units count %u cycles or more",
-				     threshold, least);
+		return etm_config_refuse(why,
+					 "cc_threshold is %llu; these trace units take %u or more",
+					 threshold, least);
 	config->ccctlr = threshold ?: max_t(u32, CC_THRESHOLD_DEFAULT, least);
 	return 0;
 }
@@ -78,25 +81,28 @@ int etm_config_make(const struct perf_event_attr *attr, struct etm_config *confi
 	size_t n;
 
 	if (attr->config & ~CONFIG_KNOWN)
-		return config_refuse(why, "config has bits outside the fields in sysfs format/: 0x%llx",
-				     attr->config & ~CONFIG_KNOWN);
+		return etm_config_refuse(why,
+					 "config has bits outside the fields in sysfs format/: 0x%llx",
+					 attr->config & ~CONFIG_KNOWN);
 	if (attr->config1 || attr->config2 || auxpmu_config_behind_3(attr) ||
 	    (auxpmu_config_3(attr) & ~CONFIG3_CC_THRESHOLD))
-		return config_refuse(why, "config1, config2 or config3 has bits outside the fields in sysfs format/");
+		return etm_config_refuse(why,
+					 "config1 to config4 have bits outside the fields in sysfs format/");
 	*config = (struct etm_config){
 		.kernel = !attr->exclude_kernel,
 		.user = !attr->exclude_user,
 	};
-	for (n = 0; n < ARRAY_SIZE(config_options); n++) {
-		if (!(attr->config & config_options[n].bit))
+	for (n = 0; n < ARRAY_SIZE(etm_config_options); n++) {
+		if (!(attr->config & etm_config_options[n].bit))
 			continue;
-		if (!etm_can(config_options[n].cap))
-			return config_refuse(why, "%s has to be 0: not all trace units can do that",
-					     config_options[n].name);
-		config->configr |= config_options[n].configr;
+		if (!etm_can(etm_config_options[n].cap))
+			return etm_config_refuse(why,
+						 "%s has to be 0: not all trace units can do that",
+						 etm_config_options[n].name);
+		config->configr |= etm_config_options[n].configr;
 	}
-	config->configr = config_without_secrets(config->configr);
-	return config_make_ccctlr(threshold, config, why);
+	config->configr = etm_config_without_secrets(config->configr);
+	return etm_config_make_ccctlr(threshold, config, why);
 }
 
 /* --- sysfs format/ -------------------------------------------------------------------------- */
@@ -110,12 +116,14 @@ PMU_FORMAT_ATTR(retstack, "config:29");
 PMU_FORMAT_ATTR(cc_threshold, "config3:0-11");
 
 /* Where the kernel has the process ID: perf sets this for events of CPUs. */
-static ssize_t contextid_show(struct device *dev, struct device_attribute *attr, char *page)
+static ssize_t etm_config_contextid_show(struct device *dev, struct device_attribute *attr,
+					 char *page)
 {
 	return sysfs_emit(page, is_kernel_in_hyp_mode() ? "config:15\n" : "config:14\n");
 }
 
-static struct device_attribute format_attr_contextid = __ATTR_RO(contextid);
+static struct device_attribute format_attr_contextid =
+	__ATTR(contextid, 0444, etm_config_contextid_show, NULL);
 
 static struct attribute *format_attrs[] = {
 	&format_attr_branch_broadcast.attr,

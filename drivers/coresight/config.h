@@ -3,24 +3,9 @@
 #ifndef ETM_CONFIG_H
 #define ETM_CONFIG_H
 
-#include <linux/types.h>
-
 struct attribute_group;
+struct etm_config;
 struct perf_event_attr;
-
-/**
- * struct etm_config - what a trace unit is programmed with for an event
- * @configr: TRCCONFIGR
- * @ccctlr: TRCCCCTLR: cycles that lie between two counts at least
- * @kernel: the kernel is traced
- * @user: user space is traced
- */
-struct etm_config {
-	u32 configr;
-	u32 ccctlr;
-	bool kernel;
-	bool user;
-};
 
 /* Bytes of the reason that etm_config_make() gives. */
 #define ETM_CONFIG_WHY	128

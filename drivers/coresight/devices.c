@@ -22,7 +22,7 @@ static DEFINE_PER_CPU(int, cookies);
 
 /* --- trace units ---------------------------------------------------------------------------- */
 
-static int devices_probe_unit(struct platform_device *pdev)
+static int etm_devices_probe_unit(struct platform_device *pdev)
 {
 	struct device_node *node = of_parse_phandle(pdev->dev.of_node, "cpu", 0);
 	int cpu = node ? of_cpu_node_to_id(node) : -ENODEV;
@@ -43,7 +43,7 @@ static const struct of_device_id unit_match[] = {
 MODULE_DEVICE_TABLE(of, unit_match);
 
 static struct platform_driver unit_driver = {
-	.probe = devices_probe_unit,
+	.probe = etm_devices_probe_unit,
 	.driver = {
 		.name = "auxpmu_etm_ete",
 		.of_match_table = unit_match,
@@ -54,7 +54,7 @@ static struct platform_driver unit_driver = {
 /* --- the trace buffers of all CPUs, which are one device ------------------------------------ */
 
 #ifdef AUXPMU_HAS_PERCPU_IRQ_AFFINITY
-static int devices_find_irq(struct platform_device *pdev)
+static int etm_devices_find_irq(struct platform_device *pdev)
 {
 	const struct cpumask *affinity;
 	int irq = platform_get_irq_affinity(pdev, 0, &affinity);
@@ -64,12 +64,12 @@ static int devices_find_irq(struct platform_device *pdev)
 	return irq;
 }
 
-static int devices_request_irq(int irq, irq_handler_t handler)
+static int etm_devices_request_irq(int irq, irq_handler_t handler)
 {
 	return request_percpu_irq_affinity(irq, handler, "auxpmu_etm", &buffers, &cookies);
 }
 #else
-static int devices_find_irq(struct platform_device *pdev)
+static int etm_devices_find_irq(struct platform_device *pdev)
 {
 	int irq = platform_get_irq(pdev, 0);
 
@@ -78,15 +78,15 @@ static int devices_find_irq(struct platform_device *pdev)
 	return irq;
 }
 
-static int devices_request_irq(int irq, irq_handler_t handler)
+static int etm_devices_request_irq(int irq, irq_handler_t handler)
 {
 	return request_percpu_irq(irq, handler, "auxpmu_etm", &cookies);
 }
 #endif
 
-static int devices_probe_buffer(struct platform_device *pdev)
+static int etm_devices_probe_buffer(struct platform_device *pdev)
 {
-	int irq = devices_find_irq(pdev);
+	int irq = etm_devices_find_irq(pdev);
 
 	if (irq < 0 || !irq_is_percpu(irq)) {
 		dev_notice(&pdev->dev, "not used: it has no interrupt of its own on each CPU\n");
@@ -103,7 +103,7 @@ static const struct of_device_id buffer_match[] = {
 MODULE_DEVICE_TABLE(of, buffer_match);
 
 static struct platform_driver buffer_driver = {
-	.probe = devices_probe_buffer,
+	.probe = etm_devices_probe_buffer,
 	.driver = {
 		.name = "auxpmu_etm_trbe",
 		.of_match_table = buffer_match,
@@ -114,8 +114,8 @@ static struct platform_driver buffer_driver = {
 /* --- both ----------------------------------------------------------------------------------- */
 
 /* The name of the driver that has a device of @match, if it is not @own. */
-static const char *devices_owner(const struct of_device_id *match,
-				 const struct platform_driver *own)
+static const char *etm_devices_owner(const struct of_device_id *match,
+				     const struct platform_driver *own)
 {
 	struct device_node *node;
 	const char *owner = NULL;
@@ -134,14 +134,14 @@ static const char *devices_owner(const struct of_device_id *match,
 	return owner;
 }
 
-static int devices_why_not(void)
+static int etm_devices_why_not(void)
 {
-	const char *unit = devices_owner(unit_match, &unit_driver);
-	const char *buffer = devices_owner(buffer_match, &buffer_driver);
+	const char *unit = etm_devices_owner(unit_match, &unit_driver);
+	const char *buffer = etm_devices_owner(buffer_match, &buffer_driver);
 
 	if (unit || buffer) {
-		pr_notice("refused: %s%s%s has the devices; modprobe -r coresight-trbe coresight-etm4x first\n",
-			  unit ?: "", unit && buffer ? " and " : "", buffer ?: "");
+		pr_notice("refused: the devices have a driver (trace units: %s, trace buffers: %s); modprobe -r coresight-trbe coresight-etm4x first\n",
+			  unit ?: "none", buffer ?: "none");
 		return -EBUSY;
 	}
 	pr_notice("refused: the device tree has no CPU with a trace unit (arm,embedded-trace-extension) and a trace buffer (arm,trace-buffer-extension)\n");
@@ -158,10 +158,10 @@ int etm_devices_get(irq_handler_t handler)
 	if (ret)
 		goto unit;
 	if (buffer_irq < 0 || !cpumask_intersects(&units, &buffers)) {
-		ret = devices_why_not();
+		ret = etm_devices_why_not();
 		goto buffer;
 	}
-	ret = devices_request_irq(buffer_irq, handler);
+	ret = etm_devices_request_irq(buffer_irq, handler);
 	if (!ret)
 		return 0;
 	pr_notice("refused: no interrupt of the trace buffers: error %d\n", ret);

@@ -18,11 +18,11 @@
 #include <asm/virt.h>
 
 #include "auxpmu.h"
-#include "config.h"
 #include "etm.h"
+#include "etm_access.h"
 #include "guest.h"
 
-/* TRFCR_EL1 and _EL2: which levels may be traced; timestamps are virtual; CX: the context of EL2. */
+/* TRFCR_EL1 and _EL2: levels that may be traced; virtual timestamps; CX: the context of EL2. */
 #define ETM_TRFCR_E0TRE		BIT(0)
 #define ETM_TRFCR_E1TRE		BIT(1)
 #define ETM_TRFCR_CX		BIT(3)
@@ -67,13 +67,13 @@ static u32 etm_ccitmin(const struct etm *etm)
 	return FIELD_GET(TRCIDR3_CCITMIN, etm->idr[3]);
 }
 
-/* Registers are locked after a reset. ETE has no lock of its own to speak of; it may have the PE's. */
+/* Registers are locked after a reset, by a lock of the trace unit's own or by the PE's. */
 static void etm_unlock(void)
 {
 	u32 model = etm_read(TRCOSLSR) & TRCOSLSR_OSLM;
 
 	if (model == TRCOSLSR_OSLM_TRACE)
-		etm_write(TRCOSLAR, 0);
+		etm_write(0, TRCOSLAR);
 	else if (model == TRCOSLSR_OSLM_PE)
 		write_sysreg_s(0, SYS_OSLAR_EL1);
 	isb();
@@ -173,11 +173,11 @@ int etm_claim(void)
 	etm_unlock();
 	if (etm_read(TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED))
 		return -EBUSY;
-	etm_write(TRCCLAIMSET, TRCCLAIM_SELF_HOSTED);
+	etm_write(TRCCLAIM_SELF_HOSTED, TRCCLAIMSET);
 	isb();
 	if ((etm_read(TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED)) !=
 	    TRCCLAIM_SELF_HOSTED) {
-		etm_write(TRCCLAIMCLR, TRCCLAIM_SELF_HOSTED);
+		etm_write(TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
 		isb();
 		return -EBUSY;
 	}
@@ -215,7 +215,7 @@ static void etm_write_trfcr(u64 levels)
 /* Switched off, it can be programmed. */
 static int etm_off(void)
 {
-	etm_write(TRCPRGCTLR, 0);
+	etm_write(0, TRCPRGCTLR);
 	return etm_wait(TRCSTATR_IDLE, true) ? 0 : -ETIMEDOUT;
 }
 
@@ -228,7 +228,7 @@ void etm_release(void)
 	etm_stop();
 	tsb_csync();
 	etm_off();
-	etm_write(TRCCLAIMCLR, TRCCLAIM_SELF_HOSTED);
+	etm_write(TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
 	isb();
 	etm->claimed = false;
 }
@@ -248,70 +248,107 @@ static u32 etm_levels_left_out(const struct etm_config *config)
 	return levels;
 }
 
-/* Address filters: only code in these ranges. An empty one has its last address below its first. */
+/* Comparators of pair @n. An empty range, whose last address lies below its first, is of none. */
+static void etm_write_pair(unsigned int n, const struct auxpmu_range *range, u64 type)
+{
+	bool empty = range->last < range->first;
+	u64 first = empty ? 0 : range->first, last = empty ? 0 : range->last;
+
+	switch (n) {
+	case 0:
+		ETM_WRITE_PAIR(0, first, last, type);
+		break;
+	case 1:
+		ETM_WRITE_PAIR(1, first, last, type);
+		break;
+	case 2:
+		ETM_WRITE_PAIR(2, first, last, type);
+		break;
+	case 3:
+		ETM_WRITE_PAIR(3, first, last, type);
+		break;
+	case 4:
+		ETM_WRITE_PAIR(4, first, last, type);
+		break;
+	case 5:
+		ETM_WRITE_PAIR(5, first, last, type);
+		break;
+	case 6:
+		ETM_WRITE_PAIR(6, first, last, type);
+		break;
+	case 7:
+		ETM_WRITE_PAIR(7, first, last, type);
+		break;
+	}
+}
+
+/* Address filters: only code in these ranges. */
 static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_config *config)
 {
 	const struct etm *etm = this_cpu_ptr(&etms);
 	u32 left_out = etm_levels_left_out(config) << 12 |
 		       FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]) << TRCACATR_EXLEVEL_S_SHIFT;
+	static const struct auxpmu_range none;
 	u32 include = 0;
 	unsigned int n;
 
 	for (n = 0; n < etm->pairs; n++) {
-		bool used = n < aux->nr_ranges;
-		const struct auxpmu_range *range = &aux->ranges[n];
-		bool empty = used && range->last < range->first;
+		const struct auxpmu_range *range = n < aux->nr_ranges ? &aux->ranges[n] : &none;
 
-		/* The last address is included; of an empty range, none is: kernel and user agree. */
-		etm_write(TRCACVR(2 * n), used && !empty ? range->first : 0);
-		etm_write(TRCACVR(2 * n + 1), used && !empty ? range->last : 0);
-		etm_write(TRCACATR(2 * n), used ? left_out : 0);
-		etm_write(TRCACATR(2 * n + 1), used ? left_out : 0);
-		if (used)
+		etm_write_pair(n, range, range == &none ? 0 : left_out);
+		if (range != &none)
 			include |= BIT(n);
 	}
-	etm_write(TRCVIIECTLR, include);
+	etm_write(include, TRCVIIECTLR);
+}
+
+/* Instructions are traced always, but at these levels. */
+static u32 etm_victlr(const struct etm_config *config)
+{
+	const struct etm *etm = this_cpu_ptr(&etms);
+
+	return TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
+	       FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]) << TRCVICTLR_EXLEVEL_S_SHIFT |
+	       etm_levels_left_out(config) << 20;
 }
 
 int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 {
 	const struct etm *etm = this_cpu_ptr(&etms);
-	u32 secure = FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]);
 	int ret;
 
 	etm_write_trfcr(0);
 	ret = etm_off();
 	if (ret)
 		return ret;
-	etm_write(TRCCONFIGR, config->configr);
-	etm_write(TRCEVENTCTL0R, 0);
-	etm_write(TRCEVENTCTL1R, 0);
-	etm_write(TRCTSCTLR, 0);
+	etm_write(config->configr, TRCCONFIGR);
+	etm_write(0, TRCEVENTCTL0R);
+	etm_write(0, TRCEVENTCTL1R);
+	etm_write(0, TRCTSCTLR);
 	if (etm->idr[3] & TRCIDR3_STALLCTL)
-		etm_write(TRCSTALLCTLR, 0);
+		etm_write(0, TRCSTALLCTLR);
 	if (!(etm->idr[3] & TRCIDR3_SYNCPR))
-		etm_write(TRCSYNCPR, TRCSYNCPR_4096);
+		etm_write(TRCSYNCPR_4096, TRCSYNCPR);
 	if (etm->idr[0] & TRCIDR0_TRCCCI)
-		etm_write(TRCCCCTLR, config->ccctlr);
+		etm_write(config->ccctlr, TRCCCCTLR);
 	if (etm->idr[0] & TRCIDR0_TRCBB)
-		etm_write(TRCBBCTLR, 0);
-	etm_write(TRCTRACEIDR, etm_trace_id(smp_processor_id()));
-	etm_write(TRCVICTLR, TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
-			     secure << TRCVICTLR_EXLEVEL_S_SHIFT |
-			     etm_levels_left_out(config) << 20);
-	etm_write(TRCVISSCTLR, 0);
+		etm_write(0, TRCBBCTLR);
+	etm_write(etm_trace_id(smp_processor_id()), TRCTRACEIDR);
+	etm_write(etm_victlr(config), TRCVICTLR);
+	etm_write(0, TRCVISSCTLR);
 	if (FIELD_GET(TRCIDR4_NUMPC, etm->idr[4]))
-		etm_write(TRCVIPCSSCTLR, 0);
+		etm_write(0, TRCVIPCSSCTLR);
 	etm_program_ranges(aux, config);
-	etm_write(TRCRSR, TRCRSR_TA);
+	etm_write(TRCRSR_TA, TRCRSR);
 	isb();
-	etm_write(TRCPRGCTLR, TRCPRGCTLR_EN);
+	etm_write(TRCPRGCTLR_EN, TRCPRGCTLR);
 	return etm_wait(TRCSTATR_IDLE, false) ? 0 : -ETIMEDOUT;
 }
 
 void etm_start(const struct etm_config *config)
 {
-	etm_write_trfcr((config->user ? ETM_TRFCR_E0TRE : 0) | (config->kernel ? ETM_TRFCR_E1TRE : 0));
+	etm_write_trfcr((config->user ? ETM_TRFCR_E0TRE : 0) |
+			(config->kernel ? ETM_TRFCR_E1TRE : 0));
 	isb();
 }
 

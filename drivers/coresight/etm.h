@@ -5,10 +5,7 @@
 
 #include <linux/types.h>
 
-#include "etm_access.h"
-
 struct auxpmu_event;
-struct etm_config;
 
 /* What trace units may be able to do. */
 enum etm_cap {
@@ -18,6 +15,20 @@ enum etm_cap {
 	ETM_CAP_CONTEXT_ID_EL2,
 	ETM_CAP_TIMESTAMPS,
 	ETM_CAP_RETURN_STACK,
+};
+
+/**
+ * struct etm_config - what a trace unit is programmed with for an event
+ * @configr: TRCCONFIGR
+ * @ccctlr: TRCCCCTLR: cycles that lie between two counts at least
+ * @kernel: the kernel is traced
+ * @user: user space is traced
+ */
+struct etm_config {
+	u32 configr;
+	u32 ccctlr;
+	bool kernel;
+	bool user;
 };
 
 /**

@@ -8,80 +8,39 @@
 
 #include <linux/bits.h>
 
-/* Name, offset. Those that are there in all trace units that a PE's system registers lead to. */
-#define ETM_REGISTERS(X)		\
-	X(TRCPRGCTLR, 0x004)		\
-	X(TRCSTATR, 0x00c)		\
-	X(TRCCONFIGR, 0x010)		\
-	X(TRCEVENTCTL0R, 0x020)		\
-	X(TRCEVENTCTL1R, 0x024)		\
-	X(TRCRSR, 0x028)		\
-	X(TRCSTALLCTLR, 0x02c)		\
-	X(TRCTSCTLR, 0x030)		\
-	X(TRCSYNCPR, 0x034)		\
-	X(TRCCCCTLR, 0x038)		\
-	X(TRCBBCTLR, 0x03c)		\
-	X(TRCTRACEIDR, 0x040)		\
-	X(TRCVICTLR, 0x080)		\
-	X(TRCVIIECTLR, 0x084)		\
-	X(TRCVISSCTLR, 0x088)		\
-	X(TRCVIPCSSCTLR, 0x08c)		\
-	X(TRCIDR0, 0x1e0)		\
-	X(TRCIDR1, 0x1e4)		\
-	X(TRCIDR2, 0x1e8)		\
-	X(TRCIDR3, 0x1ec)		\
-	X(TRCIDR4, 0x1f0)		\
-	X(TRCIDR5, 0x1f4)		\
-	X(TRCIDR8, 0x180)		\
-	X(TRCOSLSR, 0x304)		\
-	X(TRCACVR0, 0x400)		\
-	X(TRCACVR1, 0x408)		\
-	X(TRCACVR2, 0x410)		\
-	X(TRCACVR3, 0x418)		\
-	X(TRCACVR4, 0x420)		\
-	X(TRCACVR5, 0x428)		\
-	X(TRCACVR6, 0x430)		\
-	X(TRCACVR7, 0x438)		\
-	X(TRCACVR8, 0x440)		\
-	X(TRCACVR9, 0x448)		\
-	X(TRCACVR10, 0x450)		\
-	X(TRCACVR11, 0x458)		\
-	X(TRCACVR12, 0x460)		\
-	X(TRCACVR13, 0x468)		\
-	X(TRCACVR14, 0x470)		\
-	X(TRCACVR15, 0x478)		\
-	X(TRCACATR0, 0x480)		\
-	X(TRCACATR1, 0x488)		\
-	X(TRCACATR2, 0x490)		\
-	X(TRCACATR3, 0x498)		\
-	X(TRCACATR4, 0x4a0)		\
-	X(TRCACATR5, 0x4a8)		\
-	X(TRCACATR6, 0x4b0)		\
-	X(TRCACATR7, 0x4b8)		\
-	X(TRCACATR8, 0x4c0)		\
-	X(TRCACATR9, 0x4c8)		\
-	X(TRCACATR10, 0x4d0)		\
-	X(TRCACATR11, 0x4d8)		\
-	X(TRCACATR12, 0x4e0)		\
-	X(TRCACATR13, 0x4e8)		\
-	X(TRCACATR14, 0x4f0)		\
-	X(TRCACATR15, 0x4f8)		\
-	X(TRCCLAIMSET, 0xfa0)		\
-	X(TRCCLAIMCLR, 0xfa4)		\
-	X(TRCAUTHSTATUS, 0xfb8)		\
-	X(TRCDEVARCH, 0xfbc)
+#define TRCPRGCTLR			0x004
+#define TRCSTATR			0x00c
+#define TRCCONFIGR			0x010
+#define TRCEVENTCTL0R			0x020
+#define TRCEVENTCTL1R			0x024
+#define TRCRSR				0x028
+#define TRCSTALLCTLR			0x02c
+#define TRCTSCTLR			0x030
+#define TRCSYNCPR			0x034
+#define TRCCCCTLR			0x038
+#define TRCBBCTLR			0x03c
+#define TRCTRACEIDR			0x040
+#define TRCVICTLR			0x080
+#define TRCVIIECTLR			0x084
+#define TRCVISSCTLR			0x088
+#define TRCVIPCSSCTLR			0x08c
+#define TRCIDR0				0x1e0
+#define TRCIDR1				0x1e4
+#define TRCIDR2				0x1e8
+#define TRCIDR3				0x1ec
+#define TRCIDR4				0x1f0
+#define TRCIDR5				0x1f4
+#define TRCIDR8				0x180
+#define TRCOSLSR			0x304
+#define TRCCLAIMSET			0xfa0
+#define TRCCLAIMCLR			0xfa4
+#define TRCAUTHSTATUS			0xfb8
+#define TRCDEVARCH			0xfbc
+#define TRCOSLAR			0x300
 
-/* Those that can only be written. */
-#define ETM_REGISTERS_WO(X)		\
-	X(TRCOSLAR, 0x300)
-
-#define ETM_OFFSET(name, offset)	name = (offset),
-enum etm_register { ETM_REGISTERS(ETM_OFFSET) ETM_REGISTERS_WO(ETM_OFFSET) };
-#undef ETM_OFFSET
-
-/* Address comparator @n, 0 to 15; pair p is 2 p and 2 p + 1. */
-#define TRCACVR(n)			((enum etm_register)(TRCACVR0 + 8 * (n)))
-#define TRCACATR(n)			((enum etm_register)(TRCACATR0 + 8 * (n)))
+/* Address comparator n; a pair is an even one and the next. */
+#define TRCACVR(n)			(0x400 + 8 * (n))
+#define TRCACATR(n)			(0x480 + 8 * (n))
 
 #define TRCPRGCTLR_EN			BIT(0)
 

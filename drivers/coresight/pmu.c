@@ -226,7 +226,7 @@ static int __init etm_pmu_init(void)
 		return -EINVAL;
 	}
 	if (arm64_kernel_unmapped_at_el0()) {
-		pr_notice("refused: a trace buffer does not work while the kernel is not mapped in user space (KPTI); boot with kpti=off if that is acceptable\n");
+		pr_notice("refused: KPTI hides the kernel from user code, and its memory from a trace buffer; boot with kpti=off if that is acceptable\n");
 		return -EOPNOTSUPP;
 	}
 	ret = etm_devices_get(etm_pmu_interrupt);

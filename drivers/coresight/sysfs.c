@@ -18,7 +18,7 @@
 static DEFINE_PER_CPU(struct kobject *, folders);
 
 /* Whose folder this is: its name says it. */
-static const struct etm *sysfs_etm_of(const struct kobject *folder)
+static const struct etm *etm_sysfs_of(const struct kobject *folder)
 {
 	unsigned int cpu = 0;
 
@@ -27,53 +27,68 @@ static const struct etm *sysfs_etm_of(const struct kobject *folder)
 	return etm_of(cpu);
 }
 
-/* The attribute of struct etm's member @_value. */
-#define SYSFS_VALUE(_name, _value)							\
-	static ssize_t _name##_show(struct kobject *folder, struct kobj_attribute *attr,\
-				    char *page)						\
-	{										\
-		return sysfs_emit(page, "%#x\n", sysfs_etm_of(folder)->_value);		\
-	}										\
-	static struct kobj_attribute sysfs_##_name = __ATTR_RO(_name)
+/* A member of struct etm. */
+struct value {
+	struct kobj_attribute attr;
+	size_t offset;
+};
 
-SYSFS_VALUE(trcidr0, idr[0]);
-SYSFS_VALUE(trcidr1, idr[1]);
-SYSFS_VALUE(trcidr2, idr[2]);
-SYSFS_VALUE(trcidr3, idr[3]);
-SYSFS_VALUE(trcidr4, idr[4]);
-SYSFS_VALUE(trcidr5, idr[5]);
-SYSFS_VALUE(trcidr8, idr[8]);
-SYSFS_VALUE(trcauthstatus, authstatus);
-SYSFS_VALUE(trcdevarch, devarch);
+static ssize_t etm_sysfs_value_show(struct kobject *folder, struct kobj_attribute *attr,
+				    char *page)
+{
+	const void *etm = etm_sysfs_of(folder);
+
+	return sysfs_emit(page, "%#x\n",
+			  *(const u32 *)(etm + container_of(attr, struct value, attr)->offset));
+}
+
+#define VALUE(_name, _member)						\
+	{								\
+		.attr = __ATTR(_name, 0444, etm_sysfs_value_show, NULL),\
+		.offset = offsetof(struct etm, _member),		\
+	}
+
+static struct value values[] = {
+	VALUE(trcidr0, idr[0]),
+	VALUE(trcidr1, idr[1]),
+	VALUE(trcidr2, idr[2]),
+	VALUE(trcidr3, idr[3]),
+	VALUE(trcidr4, idr[4]),
+	VALUE(trcidr5, idr[5]),
+	VALUE(trcidr8, idr[8]),
+	VALUE(trcauthstatus, authstatus),
+	VALUE(trcdevarch, devarch),
+};
 
 /* Timestamps are of the virtual counter, as TRFCR.TS says. */
-static ssize_t ts_source_show(struct kobject *folder, struct kobj_attribute *attr, char *page)
+static ssize_t etm_sysfs_ts_source_show(struct kobject *folder, struct kobj_attribute *attr,
+					char *page)
 {
 	return sysfs_emit(page, "1\n");
 }
 
-static struct kobj_attribute sysfs_ts_source = __ATTR_RO(ts_source);
+static struct kobj_attribute ts_source = __ATTR(ts_source, 0444, etm_sysfs_ts_source_show, NULL);
 
 static struct attribute *trcidr_attrs[] = {
-	&sysfs_trcidr0.attr, &sysfs_trcidr1.attr, &sysfs_trcidr2.attr, &sysfs_trcidr3.attr,
-	&sysfs_trcidr4.attr, &sysfs_trcidr5.attr, &sysfs_trcidr8.attr, NULL
+	&values[0].attr.attr, &values[1].attr.attr, &values[2].attr.attr, &values[3].attr.attr,
+	&values[4].attr.attr, &values[5].attr.attr, &values[6].attr.attr, NULL
 };
 
 static struct attribute *mgmt_attrs[] = {
-	&sysfs_trcauthstatus.attr, &sysfs_trcdevarch.attr, NULL
+	&values[7].attr.attr, &values[8].attr.attr, NULL
 };
 
-static struct attribute *own_attrs[] = { &sysfs_ts_source.attr, NULL };
+static struct attribute *own_attrs[] = { &ts_source.attr, NULL };
 
 static const struct attribute_group trcidr_group = { .name = "trcidr", .attrs = trcidr_attrs };
 static const struct attribute_group mgmt_group = { .name = "mgmt", .attrs = mgmt_attrs };
 static const struct attribute_group own_group = { .attrs = own_attrs };
 
-static const struct attribute_group *sysfs_groups[] = {
+static const struct attribute_group *etm_sysfs_groups[] = {
 	&trcidr_group, &mgmt_group, &own_group, NULL
 };
 
-static int sysfs_add_folder(struct auxpmu *pmu, int cpu)
+static int etm_sysfs_add_folder(struct auxpmu *pmu, int cpu)
 {
 	char name[16];
 	struct kobject *folder;
@@ -83,7 +98,7 @@ static int sysfs_add_folder(struct auxpmu *pmu, int cpu)
 	if (!folder)
 		return -ENOMEM;
 	per_cpu(folders, cpu) = folder;
-	return sysfs_create_groups(folder, sysfs_groups);
+	return sysfs_create_groups(folder, etm_sysfs_groups);
 }
 
 int etm_sysfs_add(struct auxpmu *pmu)
@@ -92,7 +107,7 @@ int etm_sysfs_add(struct auxpmu *pmu)
 
 	for_each_possible_cpu(cpu) {
 		if (etm_of(cpu)->there)
-			ret = sysfs_add_folder(pmu, cpu);
+			ret = etm_sysfs_add_folder(pmu, cpu);
 		if (ret)
 			break;
 	}

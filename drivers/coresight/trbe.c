@@ -60,7 +60,7 @@ struct trbe {
 static DEFINE_PER_CPU(struct trbe, trbes);
 static unsigned int trbe_log2_align;
 
-/* A kernel without CONFIG_ARM64_ERRATUM_N does not look for it: its capability has no number then. */
+/* A kernel without CONFIG_ARM64_ERRATUM_N does not look for it: there is no number then. */
 #ifdef CONFIG_ARM64_ERRATUM_2064142
 #define trbe_has_erratum_2064142()	this_cpu_has_cap(ARM64_WORKAROUND_2064142)
 #else
@@ -102,7 +102,7 @@ int trbe_detect(const char **why)
 		return -EOPNOTSUPP;
 	}
 	if (trbe_overwrites_base() || trbe_writes_out_of_range()) {
-		*why = "its trace buffer writes where it must not (TRBE_OVERWRITE_FILL_MODE, TRBE_WRITE_OUT_OF_RANGE)";
+		*why = "its trace buffer writes where it must not (errata of TRBE)";
 		return -EOPNOTSUPP;
 	}
 	trbe->drain_again = trbe_has_erratum_2064142();
@@ -157,7 +157,8 @@ static u64 trbe_address_of(const struct auxpmu_unit *unit, u64 position)
 void trbe_start(const struct auxpmu_unit *unit)
 {
 	const struct trbe *trbe = this_cpu_ptr(&trbes);
-	u64 base = (u64)(uintptr_t)unit->buffer->base, limit = base + unit->buffer->size;
+	u64 base = (u64)(uintptr_t)unit->buffer->base;
+	u64 limit = base + auxpmu_buffer_rest(unit->buffer, 0);
 	u64 mode = TRBLIMITR_FM_CIRCULAR;
 
 	if (unit->window.irq != AUXPMU_NO_LIMIT) {
@@ -208,7 +209,8 @@ void trbe_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 		return;
 	}
 	position->bytes = auxpmu_buffer_distance(buffer, from, to,
-						 trbe->wrapped ? buffer->size - from : 0);
+						 trbe->wrapped ? auxpmu_buffer_rest(buffer, from) :
+								 0);
 }
 
 bool trbe_interrupted(void)
