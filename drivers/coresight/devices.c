@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The devices: see devices.h. */
+/*
+ * The devices: see devices.h. The tables of devices are not the module's (MODULE_DEVICE_TABLE), or
+ * udev would load it beside the kernel's drivers, and whoever came first would have the devices.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpumask.h>
@@ -40,7 +43,6 @@ static const struct of_device_id unit_match[] = {
 	{ .compatible = "arm,embedded-trace-extension" },
 	{}
 };
-MODULE_DEVICE_TABLE(of, unit_match);
 
 static struct platform_driver unit_driver = {
 	.probe = etm_devices_probe_unit,
@@ -100,7 +102,6 @@ static const struct of_device_id buffer_match[] = {
 	{ .compatible = "arm,trace-buffer-extension" },
 	{}
 };
-MODULE_DEVICE_TABLE(of, buffer_match);
 
 static struct platform_driver buffer_driver = {
 	.probe = etm_devices_probe_buffer,
