@@ -127,7 +127,7 @@ TEST_CASE("An overwriting buffer is never full and its event never switched off"
 	Setup setup;
 
 	setup.mode = AuxMode::overwrite;
-	setup.aux_bytes = 16 * KiB;
+	setup.aux_bytes = 4 * page_size();
 	auto tracer = open_or_skip(setup);
 	tracer.enable();
 	for (int i = 0; i < 4; i++) {

@@ -72,8 +72,8 @@ TEST_CASE("sysfs caps/ and the ratios say what the kernel's own driver says, and
 	const auto caps = files(pmu(), "caps"), their_caps = files(theirs(), "caps");
 	CHECK(other_text(caps, their_caps) == "");
 	/* Every PMU of auxpmu has these: docs/consumers.md. */
-	CHECK(more(caps, their_caps) ==
-		std::set<std::string>{"aux_head", "granule", "max_order", "overwrite", "pause", "sampling", "yields"});
+	CHECK(more(caps, their_caps) == std::set<std::string>{"aux_head", "cpus", "granule", "max_order", "overwrite",
+						"pause", "sampling", "yields"});
 	if (intree() == "intel_pt") {
 		CHECK(their_folder.contains("max_nonturbo_ratio"));
 		CHECK(their_folder.contains("tsc_art_ratio"));
