@@ -233,9 +233,10 @@ void etm_release(void)
 	etm->claimed = false;
 }
 
-/* The levels that are left out, as a field of TRCVICTLR or TRCACATR whose first bit is EL0. */
+/* The levels that are left out, as TRCVICTLR and TRCACATR have them: all of Secure state is. */
 static u32 etm_levels_left_out(const struct etm_config *config)
 {
+	const struct etm *etm = this_cpu_ptr(&etms);
 	bool hyp = is_kernel_in_hyp_mode();
 	u32 levels = 0;
 
@@ -245,7 +246,7 @@ static u32 etm_levels_left_out(const struct etm_config *config)
 		levels |= BIT(1);
 	if (!config->kernel || !hyp)
 		levels |= BIT(2);
-	return levels;
+	return FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]) | levels << EXLEVEL_NS_SHIFT;
 }
 
 /* Comparators of pair @n. An empty range, whose last address lies below its first, is of none. */
@@ -286,8 +287,7 @@ static void etm_write_pair(unsigned int n, const struct auxpmu_range *range, u64
 static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_config *config)
 {
 	const struct etm *etm = this_cpu_ptr(&etms);
-	u32 left_out = etm_levels_left_out(config) << 12 |
-		       FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]) << TRCACATR_EXLEVEL_S_SHIFT;
+	u32 left_out = etm_levels_left_out(config) << TRCACATR_EXLEVEL_SHIFT;
 	static const struct auxpmu_range none;
 	u32 include = 0;
 	unsigned int n;
@@ -300,16 +300,6 @@ static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_
 			include |= BIT(n);
 	}
 	etm_write(include, TRCVIIECTLR);
-}
-
-/* Instructions are traced always, but at these levels. */
-static u32 etm_victlr(const struct etm_config *config)
-{
-	const struct etm *etm = this_cpu_ptr(&etms);
-
-	return TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
-	       FIELD_GET(TRCIDR3_EXLEVEL_S, etm->idr[3]) << TRCVICTLR_EXLEVEL_S_SHIFT |
-	       etm_levels_left_out(config) << 20;
 }
 
 int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
@@ -334,7 +324,8 @@ int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 	if (etm->idr[0] & TRCIDR0_TRCBB)
 		etm_write(0, TRCBBCTLR);
 	etm_write(etm_trace_id(smp_processor_id()), TRCTRACEIDR);
-	etm_write(etm_victlr(config), TRCVICTLR);
+	etm_write(TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
+		  etm_levels_left_out(config) << TRCVICTLR_EXLEVEL_SHIFT, TRCVICTLR);
 	etm_write(0, TRCVISSCTLR);
 	if (FIELD_GET(TRCIDR4_NUMPC, etm->idr[4]))
 		etm_write(0, TRCVIPCSSCTLR);

@@ -45,7 +45,6 @@
 #define TRCPRGCTLR_EN			BIT(0)
 
 #define TRCSTATR_IDLE			BIT(0)
-#define TRCSTATR_PMSTABLE		BIT(1)
 
 #define TRCCONFIGR_BB			BIT(3)
 #define TRCCONFIGR_CCI			BIT(4)
@@ -64,12 +63,11 @@
 /* The event that is always true. */
 #define TRCVICTLR_EVENT_TRUE		BIT(0)
 #define TRCVICTLR_SSSTATUS		BIT(9)
-#define TRCVICTLR_EXLEVEL_S_SHIFT	16
-#define TRCVICTLR_EXLEVEL_NS(level)	BIT(20 + (level))
 
-/* For exception levels that the comparator leaves out: bits as in TRCVICTLR. */
-#define TRCACATR_EXLEVEL_S_SHIFT	8
-#define TRCACATR_EXLEVEL_NS(level)	BIT(12 + (level))
+/* Exception levels that are left out: EL0 to EL3 of Secure state, then EL0 to EL2 of Non-secure. */
+#define TRCVICTLR_EXLEVEL_SHIFT		16
+#define TRCACATR_EXLEVEL_SHIFT		8
+#define EXLEVEL_NS_SHIFT		4
 
 #define TRCIDR0_TRCBB			BIT(5)
 #define TRCIDR0_TRCCCI			BIT(7)

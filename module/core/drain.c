@@ -19,14 +19,6 @@
 #include "core/trace.h"
 #include "core/transaction.h"
 
-/* Is the trace in a sink's memory, instead of one of the unit's own? */
-static bool drain_of_sink(const struct core_unit *unit)
-{
-	const struct auxpmu_needs *needs = &core_unit_event(unit)->pub.needs;
-
-	return needs->sink && needs->output == AUXPMU_COPY;
-}
-
 /* Zero-copy: the trace is in the buffer already. */
 static void drain_window(struct core_unit *unit, u64 bytes)
 {
@@ -95,8 +87,9 @@ static u64 drain_length_of(const struct auxpmu_span *spans)
  */
 static u64 drain_find_spans(struct core_unit *unit, struct auxpmu_span *spans, u64 bytes)
 {
-	unsigned int nr = drain_of_sink(unit) ? auxpmu_sink_spans(unit, spans) :
-						unit->pub.pmu->ops->spans(&unit->pub, spans);
+	unsigned int nr = auxpmu_sink_collects(unit) ?
+			  auxpmu_sink_spans(unit, spans) :
+			  unit->pub.pmu->ops->spans(&unit->pub, spans);
 	unsigned int n;
 	u64 named;
 
@@ -234,7 +227,7 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 {
 	struct auxpmu_position position = {};
 
-	if (drain_of_sink(unit))
+	if (auxpmu_sink_collects(unit))
 		auxpmu_sink_position(unit, &position);
 	else
 		unit->pub.pmu->ops->position(&unit->pub, &position);

@@ -74,7 +74,7 @@ static struct core_sink *sink_of(const struct core_unit *unit)
 /* The sink, if it has memory of its own and so the framework is in charge of it. */
 static struct core_sink *sink_to_collect(const struct core_unit *unit)
 {
-	return core_unit_event(unit)->pub.needs.output == AUXPMU_COPY ? sink_of(unit) : NULL;
+	return auxpmu_sink_collects(unit) ? sink_of(unit) : NULL;
 }
 
 /* A unit without a sink locks nothing, which sparse cannot follow: so it is told of no lock. */

@@ -18,6 +18,14 @@
  */
 DECLARE_PER_CPU(bool, auxpmu_sink_held);
 
+/* Is the unit's trace in a sink's memory, which the framework copies? */
+static inline bool auxpmu_sink_collects(const struct core_unit *unit)
+{
+	const struct auxpmu_needs *needs = &core_unit_event(unit)->pub.needs;
+
+	return needs->sink && needs->output == AUXPMU_COPY;
+}
+
 /* In event_init: note whose event this is, for auxpmu_sink_attach(). May sleep. */
 void auxpmu_sink_note_sharer(struct perf_event *event);
 void auxpmu_sink_forget_sharer(struct core_event *aux);

@@ -153,17 +153,6 @@ NUMBER(max_buffer, limits.max_buffer, POWER_OR_NONE, PAGE_SIZE, SZ_2G);
 
 /* Words. */
 
-static ssize_t unit_name_show(struct config_item *item, char *page)
-{
-	struct unit *unit = unit_of(item);
-	ssize_t length;
-
-	mutex_lock(&unit->lock);
-	length = sysfs_emit(page, "%s\n", unit->model.name);
-	mutex_unlock(&unit->lock);
-	return length;
-}
-
 static const char *model_name_wrong(const char *name)
 {
 	const char *c;
@@ -174,42 +163,6 @@ static const char *model_name_wrong(const char *name)
 		if (!isascii(*c) || !(isalnum(*c) || *c == '_'))
 			return "letters, digits and _ only";
 	return c - name < SYNTH_NAME_MAX ? NULL : "it is longer than 31 characters";
-}
-
-static ssize_t unit_name_store(struct config_item *item, const char *page, size_t count)
-{
-	struct unit *unit = unit_of(item);
-	char *line = kstrdup(page, GFP_KERNEL);
-	const char *name, *wrong;
-	int ret;
-
-	if (!line)
-		return -ENOMEM;
-	name = strim(line);
-	wrong = model_name_wrong(name);
-	mutex_lock(&unit->lock);
-	ret = model_changeable(unit);
-	if (!ret && wrong) {
-		unit_notice(unit, "name refused: %s", wrong);
-		ret = -EINVAL;
-	}
-	if (!ret)
-		strscpy(unit->model.name, name, sizeof(unit->model.name));
-	mutex_unlock(&unit->lock);
-	kfree(line);
-	return ret ?: count;
-}
-CONFIGFS_ATTR(unit_, name);
-
-static ssize_t unit_cpus_show(struct config_item *item, char *page)
-{
-	struct unit *unit = unit_of(item);
-	ssize_t length;
-
-	mutex_lock(&unit->lock);
-	length = sysfs_emit(page, "%s\n", unit->model.cpus);
-	mutex_unlock(&unit->lock);
-	return length;
 }
 
 static const char *model_cpus_wrong(const char *cpus)
@@ -226,30 +179,68 @@ static const char *model_cpus_wrong(const char *cpus)
 	return parsed ? NULL : "it is no list of CPUs, such as 0,2-3";
 }
 
-static ssize_t unit_cpus_store(struct config_item *item, const char *page, size_t count)
+/* A word of the model: where it is, its most bytes, NUL included, and why another is none. */
+struct word {
+	size_t offset;
+	size_t size;
+	const char *(*wrong)(const char *word);
+};
+
+static ssize_t model_word_show(struct config_item *item, const struct word *word, char *page)
+{
+	struct unit *unit = unit_of(item);
+	ssize_t length;
+
+	mutex_lock(&unit->lock);
+	length = sysfs_emit(page, "%s\n", (char *)&unit->model + word->offset);
+	mutex_unlock(&unit->lock);
+	return length;
+}
+
+static ssize_t model_word_store(struct config_item *item, const struct word *word,
+				const char *name, const char *page, size_t count)
 {
 	struct unit *unit = unit_of(item);
 	char *line = kstrdup(page, GFP_KERNEL);
-	const char *cpus, *wrong;
+	const char *wanted, *wrong;
 	int ret;
 
 	if (!line)
 		return -ENOMEM;
-	cpus = strim(line);
-	wrong = model_cpus_wrong(cpus);
+	wanted = strim(line);
+	wrong = word->wrong(wanted);
 	mutex_lock(&unit->lock);
 	ret = model_changeable(unit);
 	if (!ret && wrong) {
-		unit_notice(unit, "cpus refused: %s", wrong);
+		unit_notice(unit, "%s refused: %s", name, wrong);
 		ret = -EINVAL;
 	}
 	if (!ret)
-		strscpy(unit->model.cpus, cpus, sizeof(unit->model.cpus));
+		strscpy((char *)&unit->model + word->offset, wanted, word->size);
 	mutex_unlock(&unit->lock);
 	kfree(line);
 	return ret ?: count;
 }
-CONFIGFS_ATTR(unit_, cpus);
+
+#define WORD(_name, _member, _size)                                                     \
+	static const struct word word_##_name = {                                       \
+		.offset = offsetof(struct synth_model, _member),                        \
+		.size = _size,                                                          \
+		.wrong = model_##_name##_wrong,                                         \
+	};                                                                              \
+	static ssize_t unit_##_name##_show(struct config_item *item, char *page)        \
+	{                                                                               \
+		return model_word_show(item, &word_##_name, page);                      \
+	}                                                                               \
+	static ssize_t unit_##_name##_store(struct config_item *item, const char *page, \
+					    size_t count)                               \
+	{                                                                               \
+		return model_word_store(item, &word_##_name, #_name, page, count);      \
+	}                                                                               \
+	CONFIGFS_ATTR(unit_, _name)
+
+WORD(name, name, SYNTH_NAME_MAX);
+WORD(cpus, cpus, SYNTH_CPUS_MAX);
 
 /* In the order of enum auxpmu_synth_output. */
 static const char *const outputs[] = { "scatter", "window", "copy", "virtual" };

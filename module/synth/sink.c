@@ -48,6 +48,13 @@ struct synth_sink {
 	u8 *ram;
 };
 
+/* What the last position has told of is not lost once more. */
+static void synth_sink_forget_told(struct synth_sink *sink)
+{
+	sink->lost -= sink->told;
+	sink->told = 0;
+}
+
 static int synth_sink_start(struct auxpmu_sink *pub)
 {
 	struct synth_sink *sink = pub->private;
@@ -59,8 +66,7 @@ static int synth_sink_start(struct auxpmu_sink *pub)
 	sink->interrupting = false;
 	sink->head = 0;
 	sink->tail = 0;
-	sink->lost -= sink->told;
-	sink->told = 0;
+	synth_sink_forget_told(sink);
 	raw_spin_unlock(&sink->bus);
 	return 0;
 }
@@ -106,8 +112,7 @@ static void synth_sink_consume(struct auxpmu_sink *pub, u64 bytes)
 
 	raw_spin_lock(&sink->bus);
 	sink->tail += bytes;
-	sink->lost -= sink->told;
-	sink->told = 0;
+	synth_sink_forget_told(sink);
 	sink->interrupting = false;
 	raw_spin_unlock(&sink->bus);
 }

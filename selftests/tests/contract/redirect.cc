@@ -152,6 +152,28 @@ TEST_CASE(
 	CHECK(foreign_bytes(area.readable(), setup.seed, 0) == "");
 }
 
+namespace
+{
+
+/* An event of this thread is redirected into another's ring, whose area suits its needs or does not. */
+void borrow(Tracer &lender, const Setup &borrows, bool suits)
+{
+	INFO(describe(borrows));
+	auto event = Event::open(make_attr(borrows), borrows.target).value();
+	event.set_output(lender.event).value();
+	const auto before = statistics();
+	event.enable().value();
+	CHECK(emitter().emit(0, 2048).error == (suits ? 0 : ENXIO));
+	event.disable().value();
+	const auto delta = statistics().since(before);
+	CAPTURE(delta.text());
+	CHECK((delta["unsuited"] > 0) == !suits);
+	CHECK((delta["begins"] > 0) == suits);
+	CHECK((lender.aux.head() > 0) == suits);
+}
+
+} // namespace
+
 TEST_CASE(
 	"An area that was not made for an event's needs is not written into, and that is counted", "[synth][redirect]")
 {
@@ -174,18 +196,7 @@ TEST_CASE(
 		     {AUXPMU_SYNTH_SCATTER, AUXPMU_SYNTH_PAGES_ANY, true}}) {
 		borrows.output = output;
 		borrows.pages = pages;
-		INFO(describe(borrows));
-		auto event = Event::open(make_attr(borrows), borrows.target).value();
-		event.set_output(lender->event).value();
-		const auto before = statistics();
-		event.enable().value();
-		CHECK(emitter().emit(0, 2048).error == (suits ? 0 : ENXIO));
-		event.disable().value();
-		const auto delta = statistics().since(before);
-		CAPTURE(delta.text());
-		CHECK((delta["unsuited"] > 0) == !suits);
-		CHECK((delta["begins"] > 0) == suits);
-		CHECK((lender->aux.head() > 0) == suits);
+		borrow(*lender, borrows, suits);
 	}
 }
 
@@ -203,17 +214,7 @@ TEST_CASE("An area that was made for windows of virtual memory is no area of lar
 		Tracer lender(lends);
 
 		borrows.output = output;
-		INFO(describe(borrows));
-		auto event = Event::open(make_attr(borrows), borrows.target).value();
-		event.set_output(lender.event).value();
-		const auto before = statistics();
-		event.enable().value();
-		CHECK(emitter().emit(0, 2048).error == (suits ? 0 : ENXIO));
-		event.disable().value();
-		const auto delta = statistics().since(before);
-		CAPTURE(delta.text());
-		CHECK((delta["unsuited"] > 0) == !suits);
-		CHECK((lender.aux.head() > 0) == suits);
+		borrow(lender, borrows, suits);
 	}
 }
 
