@@ -84,7 +84,7 @@ int etm_config_make(const struct perf_event_attr *attr, struct etm_config *confi
 		return etm_config_refuse(why,
 					 "config has bits outside the fields in sysfs format/: 0x%llx",
 					 attr->config & ~CONFIG_KNOWN);
-	if (attr->config1 || attr->config2 || auxpmu_config_behind_3(attr) ||
+	if (attr->config1 || (attr->config2 & ~CONFIG2_SINK) || auxpmu_config_behind_3(attr) ||
 	    (auxpmu_config_3(attr) & ~CONFIG3_CC_THRESHOLD))
 		return etm_config_refuse(why,
 					 "config1 to config4 have bits outside the fields in sysfs format/");
@@ -114,6 +114,7 @@ PMU_FORMAT_ATTR(contextid2, "config:15");
 PMU_FORMAT_ATTR(timestamp, "config:28");
 PMU_FORMAT_ATTR(retstack, "config:29");
 PMU_FORMAT_ATTR(cc_threshold, "config3:0-11");
+PMU_FORMAT_ATTR(sinkid, "config2:0-31");
 
 /* Where the kernel has the process ID: perf sets this for events of CPUs. */
 static ssize_t etm_config_contextid_show(struct device *dev, struct device_attribute *attr,
@@ -134,6 +135,7 @@ static struct attribute *format_attrs[] = {
 	&format_attr_timestamp.attr,
 	&format_attr_retstack.attr,
 	&format_attr_cc_threshold.attr,
+	&format_attr_sinkid.attr,
 	NULL
 };
 

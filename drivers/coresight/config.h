@@ -3,9 +3,14 @@
 #ifndef ETM_CONFIG_H
 #define ETM_CONFIG_H
 
+#include <linux/bits.h>
+
 struct attribute_group;
 struct etm_config;
 struct perf_event_attr;
+
+/* The sink: its number as in sysfs sinks/, 0: choose one. */
+#define CONFIG2_SINK	GENMASK_ULL(31, 0)
 
 /* Bytes of the reason that etm_config_make() gives. */
 #define ETM_CONFIG_WHY	128

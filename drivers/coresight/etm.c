@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The trace unit of a PE, by system registers: see etm.h. Order and barriers are those of "Self-
- * hosted trace" in the Arm ARM (DDI 0487, D3 and D5) and of "Synchronization of register updates"
- * in IHI 0064.
+ * The trace unit of a PE: see etm.h. Order and barriers are those of "Self-hosted trace" in the Arm
+ * ARM (DDI 0487, D3 and D5) and of "Synchronization of register updates" in IHI 0064.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,6 +17,7 @@
 #include <asm/virt.h>
 
 #include "auxpmu.h"
+#include "component.h"
 #include "etm.h"
 #include "etm_access.h"
 #include "guest.h"
@@ -27,6 +27,9 @@
 #define ETM_TRFCR_E1TRE		BIT(1)
 #define ETM_TRFCR_CX		BIT(3)
 #define ETM_TRFCR_TS_VIRTUAL	BIT(5)
+
+/* Trace IDs of the form 0x10 + 2 * n. */
+#define ETM_IDS_EVEN		0x30
 
 /* Microseconds for a trace unit to become idle: as in-tree. */
 #define ETM_PATIENCE		100
@@ -68,23 +71,42 @@ static u32 etm_ccitmin(const struct etm *etm)
 }
 
 /* Registers are locked after a reset, by a lock of the trace unit's own or by the PE's. */
-static void etm_unlock(void)
+static void etm_unlock(const struct etm *etm)
 {
-	u32 model = etm_read(TRCOSLSR) & TRCOSLSR_OSLM;
+	u32 model;
 
+	if (etm->base)
+		component_unlock(etm->base);
+	model = etm_read(etm, TRCOSLSR) & TRCOSLSR_OSLM;
 	if (model == TRCOSLSR_OSLM_TRACE)
-		etm_write(0, TRCOSLAR);
+		etm_write(etm, 0, TRCOSLAR);
 	else if (model == TRCOSLSR_OSLM_PE)
 		write_sysreg_s(0, SYS_OSLAR_EL1);
-	isb();
+	if (etm->base)
+		etm_write(etm, etm_read(etm, TRCPDCR) | TRCPDCR_PU, TRCPDCR);
+	etm_synchronize(etm);
 }
 
-static bool etm_has_registers(void)
+/* The two kinds of unit that we know. */
+static bool etm_is_known(struct etm *etm)
 {
 	u64 features = read_sysreg_s(SYS_ID_AA64DFR0_EL1);
 
-	/* TraceVer: system registers of a trace unit; TraceFilt: TRFCR. */
-	return (features >> 4 & 15) && (features >> 40 & 15);
+	/* TraceVer: system registers of a trace unit; TraceFilt: TRFCR, which an ETE always has. */
+	etm->has_trfcr = features >> 40 & 15;
+	if (!etm->base && !(features >> 4 & 15))
+		return false;
+	etm_unlock(etm);
+	etm->devarch = etm_read(etm, TRCDEVARCH);
+	if ((etm->devarch & TRCDEVARCH_ARCHID) == TRCDEVARCH_ARCHID_ETM)
+		return true;
+	etm->is_ete = (etm->devarch & TRCDEVARCH_ARCHID) == TRCDEVARCH_ARCHID_ETE;
+	return etm->is_ete && etm->has_trfcr;
+}
+
+void etm_set_base(int cpu, void __iomem *base)
+{
+	per_cpu_ptr(&etms, cpu)->base = base;
 }
 
 int etm_detect(void)
@@ -92,20 +114,16 @@ int etm_detect(void)
 	struct etm *etm = this_cpu_ptr(&etms);
 
 	etm->there = false;
-	if (!etm_has_registers())
+	if (!etm_is_known(etm))
 		return -ENODEV;
-	etm_unlock();
-	etm->devarch = etm_read(TRCDEVARCH);
-	if ((etm->devarch & TRCDEVARCH_ARCHID) != TRCDEVARCH_ARCHID_ETE)
-		return -ENODEV;
-	etm->idr[0] = etm_read(TRCIDR0);
-	etm->idr[1] = etm_read(TRCIDR1);
-	etm->idr[2] = etm_read(TRCIDR2);
-	etm->idr[3] = etm_read(TRCIDR3);
-	etm->idr[4] = etm_read(TRCIDR4);
-	etm->idr[5] = etm_read(TRCIDR5);
-	etm->idr[8] = etm_read(TRCIDR8);
-	etm->authstatus = etm_read(TRCAUTHSTATUS);
+	etm->idr[0] = etm_read(etm, TRCIDR0);
+	etm->idr[1] = etm_read(etm, TRCIDR1);
+	etm->idr[2] = etm_read(etm, TRCIDR2);
+	etm->idr[3] = etm_read(etm, TRCIDR3);
+	etm->idr[4] = etm_read(etm, TRCIDR4);
+	etm->idr[5] = etm_read(etm, TRCIDR5);
+	etm->idr[8] = etm_read(etm, TRCIDR8);
+	etm->authstatus = etm_read(etm, TRCAUTHSTATUS);
 	etm->pairs = FIELD_GET(TRCIDR4_NUMACPAIRS, etm->idr[4]);
 	if (etm_all.closed && ((etm_all.caps & ~etm_caps_of(etm)) || etm->pairs < etm_all.pairs ||
 			       etm_ccitmin(etm) > etm_all.least_cycles))
@@ -157,8 +175,13 @@ const struct etm *etm_of(int cpu)
 
 u32 etm_trace_id(int cpu)
 {
-	/* 0x10 to 0x6f; kernels up to 6.1 tell perf nothing, and it takes 0x10 + 2 * cpu. */
-	return 0x10 + 2 * cpu % 0x60;
+	/*
+	 * Kernels up to 6.1 tell perf nothing, and it takes 0x10 + 2 * cpu, up to 0x6f. Then the
+	 * odd ones, and at last those below.
+	 */
+	if (cpu < 2 * ETM_IDS_EVEN)
+		return 0x10 + 2 * (cpu % ETM_IDS_EVEN) + cpu / ETM_IDS_EVEN;
+	return 1 + (cpu - 2 * ETM_IDS_EVEN) % 0xf;
 }
 
 /* --- whose it is ---------------------------------------------------------------------------- */
@@ -170,15 +193,15 @@ int etm_claim(void)
 
 	if (etm->claimed)
 		return 0;
-	etm_unlock();
-	if (etm_read(TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED))
+	etm_unlock(etm);
+	if (etm_read(etm, TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED))
 		return -EBUSY;
-	etm_write(TRCCLAIM_SELF_HOSTED, TRCCLAIMSET);
-	isb();
-	if ((etm_read(TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED)) !=
+	etm_write(etm, TRCCLAIM_SELF_HOSTED, TRCCLAIMSET);
+	etm_synchronize(etm);
+	if ((etm_read(etm, TRCCLAIMCLR) & (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED)) !=
 	    TRCCLAIM_SELF_HOSTED) {
-		etm_write(TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
-		isb();
+		etm_write(etm, TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
+		etm_synchronize(etm);
 		return -EBUSY;
 	}
 	etm->claimed = true;
@@ -188,23 +211,25 @@ int etm_claim(void)
 /* --- on and off ----------------------------------------------------------------------------- */
 
 /* Wait until a bit of TRCSTATR has that value. False if it never has. */
-static bool etm_wait(u32 bit, bool set)
+static bool etm_wait(const struct etm *etm, u32 bit, bool set)
 {
 	unsigned int tries;
 
 	for (tries = 0; tries < ETM_PATIENCE; tries++) {
-		isb();
-		if (!!(etm_read(TRCSTATR) & bit) == set)
+		etm_synchronize(etm);
+		if (!!(etm_read(etm, TRCSTATR) & bit) == set)
 			return true;
 		udelay(1);
 	}
 	return false;
 }
 
-static void etm_write_trfcr(u64 levels)
+static void etm_write_trfcr(const struct etm *etm, u64 levels)
 {
 	u64 value = ETM_TRFCR_TS_VIRTUAL | levels;
 
+	if (!etm->has_trfcr)
+		return;
 	if (is_kernel_in_hyp_mode())
 		write_sysreg_s(value | ETM_TRFCR_CX, SYS_TRFCR_EL2);
 	else
@@ -213,10 +238,16 @@ static void etm_write_trfcr(u64 levels)
 }
 
 /* Switched off, it can be programmed. */
-static int etm_off(void)
+static int etm_off(const struct etm *etm)
 {
-	etm_write(0, TRCPRGCTLR);
-	return etm_wait(TRCSTATR_IDLE, true) ? 0 : -ETIMEDOUT;
+	etm_write(etm, 0, TRCPRGCTLR);
+	return etm_wait(etm, TRCSTATR_IDLE, true) ? 0 : -ETIMEDOUT;
+}
+
+static int etm_on(const struct etm *etm)
+{
+	etm_write(etm, TRCPRGCTLR_EN, TRCPRGCTLR);
+	return etm_wait(etm, TRCSTATR_IDLE, false) ? 0 : -ETIMEDOUT;
 }
 
 void etm_release(void)
@@ -227,9 +258,9 @@ void etm_release(void)
 		return;
 	etm_stop();
 	tsb_csync();
-	etm_off();
-	etm_write(TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
-	isb();
+	etm_off(etm);
+	etm_write(etm, TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
+	etm_synchronize(etm);
 	etm->claimed = false;
 }
 
@@ -250,35 +281,36 @@ static u32 etm_levels_left_out(const struct etm_config *config)
 }
 
 /* Comparators of pair @n. An empty range, whose last address lies below its first, is of none. */
-static void etm_write_pair(unsigned int n, const struct auxpmu_range *range, u64 type)
+static void etm_write_pair(const struct etm *etm, unsigned int n, const struct auxpmu_range *range,
+			   u64 type)
 {
 	bool empty = range->last < range->first;
 	u64 first = empty ? 0 : range->first, last = empty ? 0 : range->last;
 
 	switch (n) {
 	case 0:
-		ETM_WRITE_PAIR(0, first, last, type);
+		ETM_WRITE_PAIR(etm, 0, first, last, type);
 		break;
 	case 1:
-		ETM_WRITE_PAIR(1, first, last, type);
+		ETM_WRITE_PAIR(etm, 1, first, last, type);
 		break;
 	case 2:
-		ETM_WRITE_PAIR(2, first, last, type);
+		ETM_WRITE_PAIR(etm, 2, first, last, type);
 		break;
 	case 3:
-		ETM_WRITE_PAIR(3, first, last, type);
+		ETM_WRITE_PAIR(etm, 3, first, last, type);
 		break;
 	case 4:
-		ETM_WRITE_PAIR(4, first, last, type);
+		ETM_WRITE_PAIR(etm, 4, first, last, type);
 		break;
 	case 5:
-		ETM_WRITE_PAIR(5, first, last, type);
+		ETM_WRITE_PAIR(etm, 5, first, last, type);
 		break;
 	case 6:
-		ETM_WRITE_PAIR(6, first, last, type);
+		ETM_WRITE_PAIR(etm, 6, first, last, type);
 		break;
 	case 7:
-		ETM_WRITE_PAIR(7, first, last, type);
+		ETM_WRITE_PAIR(etm, 7, first, last, type);
 		break;
 	}
 }
@@ -295,11 +327,11 @@ static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_
 	for (n = 0; n < etm->pairs; n++) {
 		const struct auxpmu_range *range = n < aux->nr_ranges ? &aux->ranges[n] : &none;
 
-		etm_write_pair(n, range, range == &none ? 0 : left_out);
+		etm_write_pair(etm, n, range, range == &none ? 0 : left_out);
 		if (range != &none)
 			include |= BIT(n);
 	}
-	etm_write(include, TRCVIIECTLR);
+	etm_write(etm, include, TRCVIIECTLR);
 }
 
 int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
@@ -307,45 +339,60 @@ int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 	const struct etm *etm = this_cpu_ptr(&etms);
 	int ret;
 
-	etm_write_trfcr(0);
-	ret = etm_off();
+	etm_write_trfcr(etm, 0);
+	ret = etm_off(etm);
 	if (ret)
 		return ret;
-	etm_write(config->configr, TRCCONFIGR);
-	etm_write(0, TRCEVENTCTL0R);
-	etm_write(0, TRCEVENTCTL1R);
-	etm_write(0, TRCTSCTLR);
+	etm_write(etm, config->configr, TRCCONFIGR);
+	etm_write(etm, 0, TRCEVENTCTL0R);
+	etm_write(etm, 0, TRCEVENTCTL1R);
+	etm_write(etm, 0, TRCTSCTLR);
 	if (etm->idr[3] & TRCIDR3_STALLCTL)
-		etm_write(0, TRCSTALLCTLR);
+		etm_write(etm, 0, TRCSTALLCTLR);
 	if (!(etm->idr[3] & TRCIDR3_SYNCPR))
-		etm_write(TRCSYNCPR_4096, TRCSYNCPR);
+		etm_write(etm, TRCSYNCPR_4096, TRCSYNCPR);
 	if (etm->idr[0] & TRCIDR0_TRCCCI)
-		etm_write(config->ccctlr, TRCCCCTLR);
+		etm_write(etm, config->ccctlr, TRCCCCTLR);
 	if (etm->idr[0] & TRCIDR0_TRCBB)
-		etm_write(0, TRCBBCTLR);
-	etm_write(etm_trace_id(smp_processor_id()), TRCTRACEIDR);
-	etm_write(TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
+		etm_write(etm, 0, TRCBBCTLR);
+	if (etm->idr[0] & TRCIDR0_QSUPP)
+		etm_write(etm, 0, TRCQCTLR);
+	etm_write(etm, etm_trace_id(smp_processor_id()), TRCTRACEIDR);
+	etm_write(etm, TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
 		  etm_levels_left_out(config) << TRCVICTLR_EXLEVEL_SHIFT, TRCVICTLR);
-	etm_write(0, TRCVISSCTLR);
+	etm_write(etm, 0, TRCVISSCTLR);
 	if (FIELD_GET(TRCIDR4_NUMPC, etm->idr[4]))
-		etm_write(0, TRCVIPCSSCTLR);
+		etm_write(etm, 0, TRCVIPCSSCTLR);
 	etm_program_ranges(aux, config);
-	etm_write(TRCRSR_TA, TRCRSR);
-	isb();
-	etm_write(TRCPRGCTLR_EN, TRCPRGCTLR);
-	return etm_wait(TRCSTATR_IDLE, false) ? 0 : -ETIMEDOUT;
+	if (etm->is_ete)
+		etm_write(etm, TRCRSR_TA, TRCRSR);
+	etm_synchronize(etm);
+	/* Without TRFCR it traces from when it is on. */
+	return etm->has_trfcr ? etm_on(etm) : 0;
 }
 
 void etm_start(const struct etm_config *config)
 {
-	etm_write_trfcr((config->user ? ETM_TRFCR_E0TRE : 0) |
-			(config->kernel ? ETM_TRFCR_E1TRE : 0));
+	const struct etm *etm = this_cpu_ptr(&etms);
+
+	if (!etm->has_trfcr) {
+		etm_on(etm);
+		return;
+	}
+	etm_write_trfcr(etm, (config->user ? ETM_TRFCR_E0TRE : 0) |
+			     (config->kernel ? ETM_TRFCR_E1TRE : 0));
 	isb();
 }
 
 void etm_stop(void)
 {
-	etm_write_trfcr(0);
+	const struct etm *etm = this_cpu_ptr(&etms);
+
+	if (!etm->has_trfcr) {
+		etm_off(etm);
+		return;
+	}
+	etm_write_trfcr(etm, 0);
 	/* No instruction behind this is traced, and none before is still to be. */
 	isb();
 }

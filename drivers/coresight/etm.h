@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct auxpmu_event;
+struct tmc;
 
 /* What trace units may be able to do. */
 enum etm_cap {
@@ -23,16 +24,21 @@ enum etm_cap {
  * @ccctlr: TRCCCCTLR: cycles that lie between two counts at least
  * @kernel: the kernel is traced
  * @user: user space is traced
+ * @sink: where its trace goes; NULL: into the PE's trace buffer
  */
 struct etm_config {
 	u32 configr;
 	u32 ccctlr;
 	bool kernel;
 	bool user;
+	struct tmc *sink;
 };
 
 /**
  * struct etm - the trace unit of one CPU
+ * @base: its registers in memory; NULL: they are system registers
+ * @is_ete: an ETE, not an ETMv4
+ * @has_trfcr: the PE has TRFCR, which switches its trace on and off (FEAT_TRF)
  * @there: it is there, and its registers can be used
  * @claimed: it is ours now
  * @idr: what it says of itself: TRCIDR0 to 5 and 8
@@ -41,6 +47,9 @@ struct etm_config {
  * @pairs: number of its pairs of address comparators
  */
 struct etm {
+	void __iomem *base;
+	bool is_ete;
+	bool has_trfcr;
 	bool there;
 	bool claimed;
 	u32 idr[9];
@@ -48,6 +57,9 @@ struct etm {
 	u32 devarch;
 	unsigned int pairs;
 };
+
+/* The registers of @cpu's trace unit are at @base. Before etm_detect(). */
+void etm_set_base(int cpu, void __iomem *base);
 
 /*
  * Look for the trace unit of this CPU. On it, preemption off. 0, or an errno. It has to be able to
@@ -79,7 +91,8 @@ u32 etm_trace_id(int cpu);
  * etm_program() - write all registers, for an event; the unit is off then.
  * etm_start() - let it trace: a programmed unit, or one that was stopped.
  * etm_stop() - let it trace nothing from here on. What it has traced may still be on its way:
- * etm_stop() ends with a context synchronization, and a TSB CSYNC has to follow.
+ * etm_stop() ends with a context synchronization, and a TSB CSYNC, or a flush of the sink, has to
+ * follow.
  */
 int etm_claim(void);
 void etm_release(void);

@@ -37,6 +37,8 @@
 #define TRCAUTHSTATUS			0xfb8
 #define TRCDEVARCH			0xfbc
 #define TRCOSLAR			0x300
+#define TRCPDCR				0x310
+#define TRCQCTLR			0x044
 
 /* Address comparator n; a pair is an even one and the next. */
 #define TRCACVR(n)			(0x400 + 8 * (n))
@@ -72,6 +74,7 @@
 #define TRCIDR0_TRCBB			BIT(5)
 #define TRCIDR0_TRCCCI			BIT(7)
 #define TRCIDR0_RETSTACK		BIT(9)
+#define TRCIDR0_QSUPP			GENMASK(16, 15)
 #define TRCIDR0_TSSIZE			GENMASK(28, 24)
 #define TRCIDR2_CIDSIZE			GENMASK(9, 5)
 #define TRCIDR2_VMIDSIZE		GENMASK(14, 10)
@@ -92,8 +95,12 @@
 #define TRCCLAIM_EXTERNAL		BIT(0)
 #define TRCCLAIM_SELF_HOSTED		BIT(1)
 
-/* An ETE of any revision: ARCHVER is 5, and 4 of an ETMv4. */
+/* Of any revision: ARCHVER is 5 of an ETE, and 4 of an ETMv4. */
 #define TRCDEVARCH_ARCHID		GENMASK(15, 0)
 #define TRCDEVARCH_ARCHID_ETE		0x5a13
+#define TRCDEVARCH_ARCHID_ETM		0x4a13
+
+/* Keep the power on (registers in memory). */
+#define TRCPDCR_PU			BIT(3)
 
 #endif /* ETM_REGISTERS_H */

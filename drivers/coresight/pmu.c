@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * auxpmu_etm: Arm trace units (ETE) that write by their PE's trace buffer (TRBE).
+ * auxpmu_etm: Arm trace units (ETMv4, ETE), whose trace goes into their PE's trace buffer (TRBE) or
+ * by the trace bus to a sink that they share (TMC).
  *
- * devices.c: whose they are; config.c: what to trace; etm.c: the trace unit's registers; trbe.c:
- * the trace buffer's; sysfs.c: what decoders have to know. The framework does everything else.
+ * devices.c, component.c: whose they are; config.c: what to trace; etm.c: the trace unit's
+ * registers; trbe.c: the trace buffer's; bus.c: those on the way to a sink; tmc.c: a sink's;
+ * sysfs.c: what decoders have to know. The framework does everything else.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitfield.h>
 #include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/interrupt.h>
 #include <linux/module.h>
@@ -16,14 +19,14 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <asm/mmu.h>
-
 #include "auxpmu.h"
 #include "compat.h"
 #include "config.h"
 #include "devices.h"
 #include "etm.h"
+#include "bus.h"
 #include "sysfs.h"
+#include "tmc.h"
 #include "trbe.h"
 
 static char *name = "auxpmu_etm";
@@ -41,33 +44,107 @@ MODULE_PARM_DESC(name, "auxpmu_etm, or cs_etm where the kernel has no PMU of tha
 #define HW_ID_SINK_ID		GENMASK_ULL(39, 8)
 #define HW_ID_MINOR_VERSION	GENMASK_ULL(59, 56)
 
+/* A barrier: frame synchronization, of which decoders know that trace is missing in front of it. */
+#define BARRIER_WORD		0x7fffffff
+
+/* The path that this CPU's event has switched on. */
+static DEFINE_PER_CPU(struct bus_path *, active_path);
+
 /* The registers of this CPU's trace unit have lost their contents since it was programmed. */
 static DEFINE_PER_CPU(bool, lost);
 
 static struct auxpmu *pmu;
 
+/* Into the PE's trace buffer: by the kernel's virtual addresses, without frames. */
+static void etm_pmu_need_buffer(struct auxpmu_needs *needs)
+{
+	needs->output = AUXPMU_WINDOW;
+	needs->map = true;
+	needs->format = PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW;
+	needs->rules.start_align = trbe_align();
+	/* Its limit is a page of 4 KiB, but whatever lies behind has to be mapped, too. */
+	needs->rules.end_align = PAGE_SIZE;
+	needs->rules.wraps = true;
+}
+
+/* Into a sink's memory, in frames. */
+static void etm_pmu_need_sink(struct auxpmu_needs *needs, struct tmc *tmc)
+{
+	needs->output = AUXPMU_COPY;
+	needs->sink = tmc->sink;
+	needs->format = PERF_AUX_FLAG_CORESIGHT_FORMAT_CORESIGHT;
+	needs->rules.atom = TMC_FRAME;
+	needs->barrier = TMC_FRAME;
+}
+
+/* Has @cpu, or if that is -1 every CPU that can be traced, a trace buffer? */
+static bool etm_pmu_has_buffers(int cpu, struct cpumask *traced)
+{
+	bool all = true;
+
+	if (cpu != -1)
+		return trbe_there(cpu);
+	for_each_possible_cpu(cpu) {
+		if (!etm_of(cpu)->there)
+			continue;
+		cpumask_set_cpu(cpu, traced);
+		all &= trbe_there(cpu);
+	}
+	return all;
+}
+
+/* The sink that the event asks for; or the trace buffer, or else the best sink. */
+static int etm_pmu_choose_sink(const struct perf_event *event, struct tmc **tmc, char *why)
+{
+	u32 id = FIELD_GET(CONFIG2_SINK, event->attr.config2);
+	cpumask_var_t traced;
+	bool has_buffers;
+
+	if (!zalloc_cpumask_var(&traced, GFP_KERNEL))
+		return -ENOMEM;
+	has_buffers = etm_pmu_has_buffers(event->cpu, traced);
+	*tmc = NULL;
+	if (id || !has_buffers)
+		*tmc = bus_paths_choose_sink(id, event->cpu, traced);
+	free_cpumask_var(traced);
+	if (*tmc || (!id && has_buffers))
+		return 0;
+	if (event->cpu == -1)
+		scnprintf(why, ETM_CONFIG_WHY,
+			  "there is no sink%s that all CPUs reach; open an event on each CPU",
+			  id ? " of that number" : "");
+	else
+		scnprintf(why, ETM_CONFIG_WHY, "CPU %d reaches no sink%s", event->cpu,
+			  id ? " of that number (config2)" : "");
+	return -EINVAL;
+}
+
+static int etm_pmu_configure(const struct perf_event *event, struct etm_config *config, char *why)
+{
+	int ret = etm_config_make(&event->attr, config, why);
+
+	return ret ?: etm_pmu_choose_sink(event, &config->sink, why);
+}
+
 static int etm_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
+	char why[ETM_CONFIG_WHY] = "out of memory";
 	struct etm_config *config;
-	char why[ETM_CONFIG_WHY];
 	int ret;
 
 	config = kzalloc(sizeof(*config), GFP_KERNEL);
 	if (!config)
 		return -ENOMEM;
-	ret = etm_config_make(&event->attr, config, why);
+	ret = etm_pmu_configure(event, config, why);
 	if (ret) {
 		auxpmu_notice(aux->pmu, "event refused: %s", why);
 		kfree(config);
 		return ret;
 	}
-	aux->needs.output = AUXPMU_WINDOW;
-	aux->needs.map = true;
-	aux->needs.format = PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW;
-	aux->needs.rules.start_align = trbe_align();
-	/* Its limit is a page of 4 KiB, but whatever lies behind has to be mapped, too. */
-	aux->needs.rules.end_align = PAGE_SIZE;
-	aux->needs.rules.wraps = true;
+	if (config->sink)
+		etm_pmu_need_sink(&aux->needs, config->sink);
+	else
+		etm_pmu_need_buffer(&aux->needs);
 	aux->private = config;
 	return 0;
 }
@@ -77,51 +154,97 @@ static void etm_pmu_event_destroy(struct perf_event *event, struct auxpmu_event 
 	kfree(aux->private);
 }
 
+/* Its trace buffer, if it has one that can be used; else, why not. */
+static int etm_pmu_find_buffer(int cpu, const char **why)
+{
+	int ret = etm_devices_have_buffer(cpu) ? trbe_detect(why) : -ENODEV;
+
+	if (ret)
+		return ret;
+	trbe_reset();
+	etm_devices_enable_interrupt();
+	return 0;
+}
+
 static int etm_pmu_online(struct auxpmu_unit *unit)
 {
 	const char *why = NULL;
 	int ret = -ENODEV;
 
 	preempt_disable();
-	if (etm_devices_have(unit->cpu))
-		ret = etm_detect() ?: trbe_detect(&why);
-	if (!ret) {
-		trbe_reset();
-		etm_devices_enable_interrupt();
-	}
+	if (etm_devices_have_unit(unit->cpu))
+		ret = etm_detect();
+	if (!ret)
+		ret = etm_pmu_find_buffer(unit->cpu, &why);
 	preempt_enable();
 	if (why)
-		pr_notice("CPU %d is not traced: %s\n", unit->cpu, why);
-	return ret;
+		pr_notice("CPU %d has no trace buffer: %s\n", unit->cpu, why);
+	return etm_of(unit->cpu)->there && bus_path_to(unit->cpu, NULL) ? 0 : ret;
 }
 
 static void etm_pmu_offline(struct auxpmu_unit *unit)
 {
 	unsigned long flags;
 
+	if (!trbe_there(unit->cpu))
+		return;
 	local_irq_save(flags);
 	etm_devices_disable_interrupt();
 	trbe_reset();
 	local_irq_restore(flags);
 }
 
+/* The path to the event's sink, if that is one; else there has to be a trace buffer. */
+static int etm_pmu_enable_path(struct auxpmu_unit *unit)
+{
+	const struct etm_config *config = auxpmu_unit_event(unit)->private;
+	struct bus_path *path;
+	int ret;
+
+	if (!config->sink)
+		return trbe_there(unit->cpu) ? 0 : -ENODEV;
+	path = bus_path_to(unit->cpu, config->sink);
+	ret = path ? bus_path_enable(path) : -ENODEV;
+	if (!ret)
+		__this_cpu_write(active_path, path);
+	return ret;
+}
+
+static void etm_pmu_disable_path(void)
+{
+	struct bus_path *path = __this_cpu_read(active_path);
+
+	if (path)
+		bus_path_disable(path);
+	__this_cpu_write(active_path, NULL);
+}
+
 static int etm_pmu_add(struct auxpmu_unit *unit)
 {
-	return etm_claim();
+	int ret = etm_claim();
+
+	if (ret)
+		return ret;
+	ret = etm_pmu_enable_path(unit);
+	if (ret)
+		etm_release();
+	return ret;
 }
 
 static void etm_pmu_del(struct auxpmu_unit *unit)
 {
 	etm_release();
+	etm_pmu_disable_path();
 }
 
 /* Tell decoders which trace is this CPU's. */
-static void etm_pmu_tell_id(struct auxpmu_unit *unit)
+static void etm_pmu_tell_id(struct auxpmu_unit *unit, const struct etm_config *config)
 {
 #ifdef AUXPMU_HAS_AUX_OUTPUT_ID
 	perf_report_aux_output_id(unit->event,
 				  FIELD_PREP(HW_ID_TRACE_ID, etm_trace_id(unit->cpu)) |
-				  FIELD_PREP(HW_ID_SINK_ID, unit->cpu + 1) |
+				  FIELD_PREP(HW_ID_SINK_ID,
+					     config->sink ? config->sink->id : unit->cpu + 1) |
 				  FIELD_PREP(HW_ID_MINOR_VERSION, 1));
 #endif
 }
@@ -129,24 +252,29 @@ static void etm_pmu_tell_id(struct auxpmu_unit *unit)
 static int etm_pmu_arm(struct auxpmu_unit *unit)
 {
 	const struct auxpmu_event *aux = auxpmu_unit_event(unit);
+	const struct etm_config *config = aux->private;
 	int ret;
 
 	if (unit->starting || __this_cpu_read(lost)) {
-		ret = etm_program(aux, aux->private);
+		ret = etm_program(aux, config);
 		if (ret)
 			return ret;
 		__this_cpu_write(lost, false);
-		etm_pmu_tell_id(unit);
+		etm_pmu_tell_id(unit, config);
 	}
-	trbe_start(unit);
-	etm_start(aux->private);
+	if (!config->sink)
+		trbe_start(unit);
+	etm_start(config);
 	return 0;
 }
 
 static void etm_pmu_disarm(struct auxpmu_unit *unit)
 {
+	const struct etm_config *config = auxpmu_unit_event(unit)->private;
+
 	etm_stop();
-	trbe_stop();
+	if (!config->sink)
+		trbe_stop();
 }
 
 static void etm_pmu_invalidate(struct auxpmu_unit *unit)
@@ -157,6 +285,11 @@ static void etm_pmu_invalidate(struct auxpmu_unit *unit)
 static void etm_pmu_pad(struct auxpmu_unit *unit, void *data, u64 length)
 {
 	memset(data, ETE_IGNORE, length);
+}
+
+static void etm_pmu_put_barrier(struct auxpmu_unit *unit, void *data, u64 length)
+{
+	memset32(data, BARRIER_WORD, length / sizeof(u32));
 }
 
 static const struct auxpmu_ops ops = {
@@ -172,6 +305,7 @@ static const struct auxpmu_ops ops = {
 	.position = trbe_position,
 	.invalidate = etm_pmu_invalidate,
 	.pad = etm_pmu_pad,
+	.put_barrier = etm_pmu_put_barrier,
 };
 
 static irqreturn_t etm_pmu_interrupt(int irq, void *cookie)
@@ -196,7 +330,7 @@ static struct auxpmu_desc desc = {
 
 static void etm_pmu_detect_here(void *unused)
 {
-	if (etm_devices_have(smp_processor_id()))
+	if (etm_devices_have_unit(smp_processor_id()))
 		etm_detect();
 }
 
@@ -207,6 +341,8 @@ static int etm_pmu_register(void)
 	desc.name = name;
 	/* Consumers of cs_etm expect aux_head to be an offset. */
 	desc.offset_heads = !strcmp(name, "cs_etm");
+	/* Sinks take locks, and are waited for. */
+	desc.no_nmi = bus_paths_exist();
 	desc.nr_addr_filters = min_t(unsigned int, etm_nr_pairs(), AUXPMU_FILTERS_MAX);
 	pmu = auxpmu_register(&desc);
 	if (IS_ERR(pmu))
@@ -224,10 +360,6 @@ static int __init etm_pmu_init(void)
 	if (strcmp(name, "auxpmu_etm") && strcmp(name, "cs_etm")) {
 		pr_notice("name=%s refused: auxpmu_etm or cs_etm\n", name);
 		return -EINVAL;
-	}
-	if (arm64_kernel_unmapped_at_el0()) {
-		pr_notice("refused: KPTI hides the kernel from user code, and its memory from a trace buffer; boot with kpti=off if that is acceptable\n");
-		return -EOPNOTSUPP;
 	}
 	ret = etm_devices_get(etm_pmu_interrupt);
 	if (ret)
@@ -251,6 +383,6 @@ module_init(etm_pmu_init);
 module_exit(etm_pmu_exit);
 AUXPMU_IMPORT_NS();
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Arm trace units (ETE with TRBE) on auxpmu");
+MODULE_DESCRIPTION("Arm trace units (ETMv4 and ETE, with TRBE and TMC) on auxpmu");
 MODULE_AUTHOR("The auxpmu authors");
 MODULE_VERSION(AUXPMU_VERSION);

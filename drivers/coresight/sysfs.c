@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sysfs cpuN/: see sysfs.h. Names and contents are those that the in-tree driver has below the link
- * cpuN, as far as perf reads them.
+ * sysfs cpuN/ and sinks/: see sysfs.h. Names and contents are those that the in-tree driver has
+ * there, below the link cpuN, as far as perf reads them.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -9,11 +9,14 @@
 #include <linux/kstrtox.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "auxpmu.h"
+#include "component.h"
 #include "etm.h"
 #include "sysfs.h"
+#include "tmc.h"
 
 static DEFINE_PER_CPU(struct kobject *, folders);
 
@@ -101,15 +104,47 @@ static int etm_sysfs_add_folder(struct auxpmu *pmu, int cpu)
 	return sysfs_create_groups(folder, etm_sysfs_groups);
 }
 
+/* --- sinks/ --------------------------------------------------------------------------------- */
+
+static struct kobject *sinks;
+
+static ssize_t etm_sysfs_sink_show(struct kobject *folder, struct kobj_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%#x\n", container_of(attr, struct tmc, attr)->id);
+}
+
+/* The attribute of a sink goes with its folder, and before the sink. */
+static int etm_sysfs_add_sink(struct tmc *tmc)
+{
+	tmc->attr = (struct kobj_attribute)__ATTR(, 0444, etm_sysfs_sink_show, NULL);
+	tmc->attr.attr.name = tmc->name;
+	sysfs_attr_init(&tmc->attr.attr);
+	return sysfs_create_file(sinks, &tmc->attr.attr);
+}
+
+static int etm_sysfs_add_sinks(struct auxpmu *pmu)
+{
+	struct component *component = NULL;
+	int ret = 0;
+
+	sinks = kobject_create_and_add("sinks", auxpmu_kobject(pmu));
+	if (!sinks)
+		return -ENOMEM;
+	while (!ret && (component = component_next(component, COMPONENT_TMC)))
+		if (component->tmc)
+			ret = etm_sysfs_add_sink(component->tmc);
+	return ret;
+}
+
+/* --- both ----------------------------------------------------------------------------------- */
+
 int etm_sysfs_add(struct auxpmu *pmu)
 {
-	int cpu, ret = 0;
+	int cpu, ret = etm_sysfs_add_sinks(pmu);
 
 	for_each_possible_cpu(cpu) {
-		if (etm_of(cpu)->there)
+		if (!ret && etm_of(cpu)->there)
 			ret = etm_sysfs_add_folder(pmu, cpu);
-		if (ret)
-			break;
 	}
 	if (ret)
 		etm_sysfs_remove();
@@ -124,4 +159,6 @@ void etm_sysfs_remove(void)
 		kobject_put(per_cpu(folders, cpu));
 		per_cpu(folders, cpu) = NULL;
 	}
+	kobject_put(sinks);
+	sinks = NULL;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* sysfs: cpuN/, where perf reads what it has to know of a trace unit to decode its trace. */
+/*
+ * sysfs: cpuN/, where perf reads what it has to know of a trace unit to decode its trace, and
+ * sinks/, where it reads the number of a sink that it is asked for.
+ */
 #ifndef ETM_SYSFS_H
 #define ETM_SYSFS_H
 

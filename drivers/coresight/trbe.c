@@ -14,6 +14,7 @@
 
 #include <asm/barrier.h>
 #include <asm/cpufeature.h>
+#include <asm/mmu.h>
 #include <asm/sysreg.h>
 
 #include "auxpmu.h"
@@ -40,6 +41,7 @@
 
 /**
  * struct trbe - the trace buffer of one CPU
+ * @there: it is there, and can be used
  * @drain_again: erratum 2064142: trace is not all written until it is drained once more, switched
  *	off
  * @synchronize_again: erratum 2038923: it takes a second context synchronization to be on
@@ -49,6 +51,7 @@
  * @wrapped: it had gone round
  */
 struct trbe {
+	bool there;
 	bool drain_again;
 	bool synchronize_again;
 	bool full;
@@ -92,11 +95,16 @@ int trbe_detect(const char **why)
 	struct trbe *trbe = this_cpu_ptr(&trbes);
 	u64 features = read_sysreg_s(SYS_ID_AA64DFR0_EL1), id;
 
+	trbe->there = false;
 	if (!(features >> TRACE_BUFFER_SHIFT & 15) || (features >> TRACE_BUFFER_SHIFT & 15) == 15)
 		return -ENODEV;
 	id = read_sysreg_s(SYS_TRBIDR_EL1);
 	if (id & TRBIDR_P)
 		return -ENODEV;
+	if (arm64_kernel_unmapped_at_el0()) {
+		*why = "KPTI hides the kernel from user code, and its memory from a trace buffer; boot with kpti=off if that is acceptable";
+		return -EOPNOTSUPP;
+	}
 	if (trbe_has_erratum_1902691()) {
 		*why = "erratum 1902691: no trace buffer works on it";
 		return -EOPNOTSUPP;
@@ -108,7 +116,13 @@ int trbe_detect(const char **why)
 	trbe->drain_again = trbe_has_erratum_2064142();
 	trbe->synchronize_again = trbe_has_erratum_2038923();
 	trbe_log2_align = max_t(unsigned int, trbe_log2_align, FIELD_GET(TRBIDR_ALIGN, id));
+	trbe->there = true;
 	return 0;
+}
+
+bool trbe_there(int cpu)
+{
+	return per_cpu_ptr(&trbes, cpu)->there;
 }
 
 u32 trbe_align(void)

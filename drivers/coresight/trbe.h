@@ -17,6 +17,9 @@ struct auxpmu_unit;
  */
 int trbe_detect(const char **why);
 
+/* Was it found on @cpu, the last time that it was looked for? Any context. */
+bool trbe_there(int cpu);
+
 /* The multiple of bytes at which all that were found begin to write. */
 u32 trbe_align(void);
 

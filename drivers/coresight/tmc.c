@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Trace memory controllers: see tmc.h. */
+#include <linux/bitfield.h>
+#include <linux/bits.h>
+#include <linux/device.h>
+#include <linux/dma-mapping.h>
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/gfp.h>
+#include <linux/minmax.h>
+#include <linux/of.h>
+#include <linux/of_graph.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "component.h"
+#include "bus.h"
+#include "tmc.h"
+
+#define TMC_RSZ			0x004
+#define TMC_STS			0x00c
+#define TMC_RRD			0x010
+#define TMC_RRP			0x014
+#define TMC_RWP			0x018
+#define TMC_TRG			0x01c
+#define TMC_CTL			0x020
+#define TMC_MODE		0x028
+#define TMC_BUFWM		0x034
+#define TMC_RRPHI		0x038
+#define TMC_RWPHI		0x03c
+#define TMC_AXICTL		0x110
+#define TMC_DBALO		0x118
+#define TMC_DBAHI		0x11c
+#define TMC_FFCR		0x304
+#define TMC_DEVID		0xfc8
+
+#define TMC_STS_FULL		BIT(0)
+#define TMC_STS_READY		BIT(2)
+#define TMC_STS_MEMORY_ERROR	BIT(5)
+#define TMC_CTL_CAPTURE		BIT(0)
+#define TMC_MODE_CIRCULAR	0
+#define TMC_MODE_HARDWARE_FIFO	2
+#define TMC_FFCR_FORMAT		BIT(0)
+#define TMC_FFCR_TRIGGERS	BIT(1)
+#define TMC_FFCR_FLUSH		BIT(6)
+#define TMC_FFCR_STOP_ON_FLUSH	BIT(12)
+#define TMC_DEVID_KIND		GENMASK(7, 6)
+#define TMC_DEVID_AXIAW_VALID	BIT(16)
+#define TMC_DEVID_AXIAW		GENMASK(23, 17)
+
+/* Accesses to memory: not privileged, not secure, write-back allocated, bursts of 16 words. */
+#define TMC_AXICTL_NONSECURE	BIT(1)
+#define TMC_AXICTL_CACHE	GENMASK(5, 2)
+#define TMC_AXICTL_BURST_16	GENMASK(11, 8)
+#define TMC_AXICTL_READ_CACHE	GENMASK(19, 16)
+
+#define CATU_CONTROL		0x000
+#define CATU_MODE		0x004
+#define CATU_STATUS		0x100
+#define CATU_CONTROL_ENABLE	BIT(0)
+#define CATU_MODE_PASS_THROUGH	0
+#define CATU_STATUS_READY	BIT(8)
+
+/* An ETR's memory, if the device tree does not say how much: as in-tree. */
+#define TMC_MEMORY		SZ_1M
+#define TMC_MEMORY_LEAST	SZ_64K
+
+static const char * const tmc_kinds[] = {
+	[TMC_ETB] = "tmc_etb", [TMC_ETR] = "tmc_etr", [TMC_ETF] = "tmc_etf",
+};
+
+/* --- on and off ----------------------------------------------------------------------------- */
+
+static u64 tmc_read_pair(const struct tmc *tmc, u32 low, u32 high)
+{
+	return component_read(tmc->component, low) |
+	       (u64)component_read(tmc->component, high) << 32;
+}
+
+static void tmc_write_pair(const struct tmc *tmc, u64 value, u32 low, u32 high)
+{
+	component_write(tmc->component, lower_32_bits(value), low);
+	component_write(tmc->component, upper_32_bits(value), high);
+}
+
+static bool tmc_ready(const struct tmc *tmc)
+{
+	return component_wait(tmc->component, TMC_STS, TMC_STS_READY, TMC_STS_READY);
+}
+
+static void tmc_program_memory(const struct tmc *tmc)
+{
+	const struct component *component = tmc->component;
+	u32 accesses = TMC_AXICTL_NONSECURE | TMC_AXICTL_CACHE | TMC_AXICTL_BURST_16;
+
+	if (tmc->save_restore)
+		accesses |= TMC_AXICTL_READ_CACHE;
+	component_write(component, tmc->desc.size / sizeof(u32), TMC_RSZ);
+	component_write(component, accesses, TMC_AXICTL);
+	tmc_write_pair(tmc, tmc->address, TMC_DBALO, TMC_DBAHI);
+	if (tmc->save_restore) {
+		tmc_write_pair(tmc, tmc->address, TMC_RRP, TMC_RRPHI);
+		tmc_write_pair(tmc, tmc->address, TMC_RWP, TMC_RWPHI);
+		component_write(component, 0, TMC_STS);
+	}
+}
+
+static int tmc_start(struct auxpmu_sink *sink)
+{
+	struct tmc *tmc = sink->private;
+	struct component *component = tmc->component;
+
+	if (!tmc_ready(tmc))
+		return -EBUSY;
+	if (tmc->kind == TMC_ETR) {
+		dma_sync_single_for_device(component->dev, tmc->address, tmc->held,
+					   DMA_FROM_DEVICE);
+		tmc_program_memory(tmc);
+	}
+	component_write(component, TMC_MODE_CIRCULAR, TMC_MODE);
+	component_write(component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
+	component_write(component, 0, TMC_TRG);
+	component_write(component, TMC_CTL_CAPTURE, TMC_CTL);
+	/* Of a sink without a gate: others' trace may have come since it was stopped. */
+	tmc->missed = tmc->running && !tmc->gate && READ_ONCE(tmc->users) > 1;
+	tmc->running = true;
+	if (tmc->gate)
+		bus_gate(tmc->gate, true);
+	return 0;
+}
+
+/* All that has come so far leaves the formatter, and all that is on its way comes. */
+static void tmc_flush(const struct tmc *tmc, u32 control)
+{
+	control |= TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS;
+	/* It stops only if it knew before the flush. */
+	if (control & TMC_FFCR_STOP_ON_FLUSH)
+		component_write(tmc->component, control, TMC_FFCR);
+	component_write(tmc->component, control | TMC_FFCR_FLUSH, TMC_FFCR);
+	component_wait(tmc->component, TMC_FFCR, TMC_FFCR_FLUSH, 0);
+}
+
+/* Where trace is in an ETR's memory. */
+static void tmc_find_trace(struct tmc *tmc)
+{
+	u64 to = tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - tmc->address;
+
+	if (to > tmc->desc.size || to % TMC_FRAME) {
+		tmc->failed = true;
+		return;
+	}
+	tmc->held = tmc->wrapped ? tmc->desc.size : to;
+	tmc->oldest = tmc->wrapped ? to % tmc->desc.size : 0;
+	dma_sync_single_for_cpu(tmc->component->dev, tmc->address, tmc->held, DMA_FROM_DEVICE);
+}
+
+/* The trace of an ETF or ETB, word by word, the oldest first. */
+static void tmc_read_ram(struct tmc *tmc)
+{
+	u32 *words = (u32 *)tmc->memory;
+	u32 to = component_read(tmc->component, TMC_RWP);
+	u64 n;
+
+	if (to > tmc->desc.size || to % TMC_FRAME) {
+		tmc->failed = true;
+		return;
+	}
+	tmc->held = tmc->wrapped ? tmc->desc.size : to;
+	for (n = 0; n < tmc->held / sizeof(u32); n++)
+		words[n] = component_read(tmc->component, TMC_RRD);
+}
+
+static void tmc_stop(struct auxpmu_sink *sink)
+{
+	struct tmc *tmc = sink->private;
+	u32 status;
+
+	/* What all units have made comes before the gate closes, what they make then waits. */
+	if (tmc->gate && READ_ONCE(tmc->users) > 1)
+		tmc_flush(tmc, 0);
+	if (tmc->gate)
+		bus_gate(tmc->gate, false);
+	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
+	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
+	tmc->held = 0;
+	tmc->oldest = 0;
+	tmc->wrapped = status & TMC_STS_FULL;
+	tmc->failed = status & TMC_STS_MEMORY_ERROR;
+	if (!tmc->failed && tmc->kind == TMC_ETR)
+		tmc_find_trace(tmc);
+	else if (!tmc->failed)
+		tmc_read_ram(tmc);
+	component_write(tmc->component, 0, TMC_CTL);
+	if (status & TMC_STS_MEMORY_ERROR)
+		component_write(tmc->component, TMC_STS_MEMORY_ERROR, TMC_STS);
+}
+
+static void tmc_position(struct auxpmu_sink *sink, struct auxpmu_position *position)
+{
+	const struct tmc *tmc = sink->private;
+
+	position->bytes = tmc->held;
+	position->gap = tmc->wrapped || tmc->failed || tmc->missed;
+}
+
+static unsigned int tmc_spans(struct auxpmu_sink *sink, struct auxpmu_span spans[2])
+{
+	const struct tmc *tmc = sink->private;
+	u64 first = min(tmc->held, tmc->desc.size - tmc->oldest);
+
+	spans[0] = (struct auxpmu_span){ .data = tmc->memory + tmc->oldest, .length = first };
+	spans[1] = (struct auxpmu_span){ .data = tmc->memory, .length = tmc->held - first };
+	return 2;
+}
+
+static const struct auxpmu_sink_ops tmc_sink_ops = {
+	.start = tmc_start,
+	.stop = tmc_stop,
+	.position = tmc_position,
+	.spans = tmc_spans,
+};
+
+void tmc_shut_down(struct tmc *tmc)
+{
+	component_unlock(tmc->component->base);
+	component_write(tmc->component, 0, TMC_CTL);
+}
+
+/* --- whose it is ---------------------------------------------------------------------------- */
+
+static int tmc_pass_through(struct component *catu)
+{
+	int ret = component_claim(catu);
+
+	if (ret)
+		return ret;
+	component_wait(catu, CATU_STATUS, CATU_STATUS_READY, CATU_STATUS_READY);
+	component_write(catu, CATU_MODE_PASS_THROUGH, CATU_MODE);
+	component_write(catu, CATU_CONTROL_ENABLE, CATU_CONTROL);
+	return 0;
+}
+
+int tmc_lend(struct tmc *tmc)
+{
+	int ret = tmc->links ? -EBUSY : component_claim(tmc->component);
+
+	if (!ret && !tmc->users && tmc->catu)
+		ret = tmc_pass_through(tmc->catu);
+	if (ret)
+		return ret;
+	if (!tmc->users)
+		tmc->running = false;
+	WRITE_ONCE(tmc->users, tmc->users + 1);
+	return 0;
+}
+
+void tmc_take_back(struct tmc *tmc)
+{
+	WRITE_ONCE(tmc->users, tmc->users - 1);
+	if (!tmc->users && tmc->catu) {
+		component_write(tmc->catu, 0, CATU_CONTROL);
+		component_disclaim(tmc->catu);
+	}
+	component_disclaim(tmc->component);
+}
+
+int tmc_link(struct tmc *tmc)
+{
+	int ret = tmc->users ? -EBUSY : component_claim(tmc->component);
+
+	if (ret || tmc->links++)
+		return ret;
+	tmc_ready(tmc);
+	component_write(tmc->component, TMC_MODE_HARDWARE_FIFO, TMC_MODE);
+	component_write(tmc->component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
+	component_write(tmc->component, 0, TMC_BUFWM);
+	component_write(tmc->component, TMC_CTL_CAPTURE, TMC_CTL);
+	return 0;
+}
+
+void tmc_unlink(struct tmc *tmc)
+{
+	if (!--tmc->links) {
+		tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
+		tmc_ready(tmc);
+		component_write(tmc->component, 0, TMC_CTL);
+	}
+	component_disclaim(tmc->component);
+}
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static void tmc_free_memory(struct tmc *tmc)
+{
+	if (!tmc->memory)
+		return;
+	if (tmc->kind == TMC_ETR)
+		dma_free_noncoherent(tmc->component->dev, tmc->desc.size, tmc->memory,
+				     tmc->address, DMA_FROM_DEVICE);
+	else
+		vfree(tmc->memory);
+}
+
+/* As much as the device tree says, or what there is. */
+static int tmc_make_memory(struct tmc *tmc, u32 devid)
+{
+	struct device *dev = tmc->component->dev;
+	unsigned int bits = devid & TMC_DEVID_AXIAW_VALID ? FIELD_GET(TMC_DEVID_AXIAW, devid) : 40;
+	u32 bytes = TMC_MEMORY;
+	int ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(bits));
+
+	if (ret)
+		return ret;
+	of_property_read_u32(dev->of_node, "arm,buffer-size", &bytes);
+	bytes = max_t(u32, ALIGN(bytes, PAGE_SIZE), TMC_MEMORY_LEAST);
+	for (; bytes >= TMC_MEMORY_LEAST && !tmc->memory; bytes = ALIGN(bytes / 2, PAGE_SIZE)) {
+		tmc->desc.size = bytes;
+		tmc->memory = dma_alloc_noncoherent(dev, bytes, &tmc->address, DMA_FROM_DEVICE,
+						    GFP_KERNEL | __GFP_NOWARN);
+	}
+	return tmc->memory ? 0 : -ENOMEM;
+}
+
+static int tmc_make_ram(struct tmc *tmc)
+{
+	tmc->desc.size = (u64)component_read(tmc->component, TMC_RSZ) * sizeof(u32);
+	if (!tmc->desc.size)
+		return -ENODEV;
+	tmc->memory = vzalloc(tmc->desc.size);
+	return tmc->memory ? 0 : -ENOMEM;
+}
+
+/* The CATU is what an ETR's output leads to. */
+static struct component *tmc_find_catu(const struct device_node *node)
+{
+	struct device_node *to = bus_only_output(node);
+	struct component *component = to ? component_of(to) : NULL;
+
+	of_node_put(to);
+	return component && component->kind == COMPONENT_CATU ? component : NULL;
+}
+
+static int tmc_prepare(struct tmc *tmc)
+{
+	static unsigned int numbers[ARRAY_SIZE(tmc_kinds)];
+	static u32 ids;
+	struct component *component = tmc->component;
+	u32 devid = component_read(component, TMC_DEVID);
+	int ret;
+
+	tmc->kind = FIELD_GET(TMC_DEVID_KIND, devid);
+	if (tmc->kind > TMC_ETF)
+		return -ENODEV;
+	/* Parts of SoC-600: ETR, ETB, ETF. */
+	tmc->save_restore = component->part >= 0x9e8 && component->part <= 0x9ea;
+	snprintf(tmc->name, TMC_NAME, "%s%u", tmc_kinds[tmc->kind], numbers[tmc->kind]++);
+	/* Behind those of the trace buffers, which are numbered by their CPUs. */
+	tmc->id = nr_cpu_ids + 1 + ids++;
+	tmc->desc.ops = &tmc_sink_ops;
+	tmc->desc.polled = true;
+	if (tmc->kind == TMC_ETR) {
+		tmc->catu = tmc_find_catu(component->dev->of_node);
+		ret = tmc_make_memory(tmc, devid);
+	} else {
+		ret = tmc_make_ram(tmc);
+	}
+	if (ret)
+		return ret;
+	tmc->sink = auxpmu_sink_make(&tmc->desc, tmc);
+	return PTR_ERR_OR_ZERO(tmc->sink);
+}
+
+static int tmc_make(struct component *component)
+{
+	struct tmc *tmc = kzalloc(sizeof(*tmc), GFP_KERNEL);
+	int ret;
+
+	if (!tmc)
+		return -ENOMEM;
+	tmc->component = component;
+	ret = tmc_prepare(tmc);
+	if (ret) {
+		dev_notice(component->dev, "not used: error %d\n", ret);
+		tmc_free_memory(tmc);
+		kfree(tmc);
+		return ret == -ENOMEM ? ret : 0;
+	}
+	component->tmc = tmc;
+	return 0;
+}
+
+int tmcs_make(void)
+{
+	struct component *component = NULL;
+	int ret = 0;
+
+	while (!ret && (component = component_next(component, COMPONENT_TMC)))
+		ret = tmc_make(component);
+	if (ret)
+		tmcs_free();
+	return ret;
+}
+
+void tmcs_free(void)
+{
+	struct component *component = NULL;
+
+	while ((component = component_next(component, COMPONENT_TMC))) {
+		struct tmc *tmc = component->tmc;
+
+		if (!tmc)
+			continue;
+		component->tmc = NULL;
+		auxpmu_sink_free(tmc->sink);
+		tmc_free_memory(tmc);
+		kfree(tmc);
+	}
+}

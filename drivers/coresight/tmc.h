@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Trace memory controllers (CoreSight TMC TRM, DDI 0461; SoC-600 TRM, 100806): as sinks, which put
+ * trace into memory (ETR) or RAM (ETF, ETB), and an ETF as a link, which passes it on.
+ *
+ * A sink goes round in memory of its own, from which the framework copies. It has to be stopped to
+ * be read: meanwhile the funnel in front of it, which all its trace comes through, is closed, so
+ * that trace waits in the trace units instead of being lost.
+ */
+#ifndef ETM_TMC_H
+#define ETM_TMC_H
+
+#include <linux/kobject.h>
+#include <linux/sysfs.h>
+#include <linux/types.h>
+
+#include "auxpmu.h"
+
+struct component;
+
+enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
+
+/* Bytes of a sink's name with its number. */
+#define TMC_NAME	24
+
+/**
+ * struct tmc - a TMC
+ * @component: its registers
+ * @catu: which translates its addresses, or NULL
+ * @gate: the funnel that all its trace comes through, or NULL; set before anybody traces
+ * @kind: which
+ * @save_restore: of SoC-600: its pointers and its status stay as they were
+ * @name: as in sysfs sinks/
+ * @attr: that one there
+ * @id: its number for perf, not 0
+ * @desc: what the framework knows of it
+ * @sink: what the framework made of it
+ * @users: events that use it as a sink; guarded by the bus's lock, as @links
+ * @links: paths for which it is a link
+ * @memory: where its trace is, or is read to: @desc.size bytes
+ * @address: that of an ETR's memory for devices
+ * @running: it was started, and not yet stopped
+ * @held: bytes that it held when it was stopped
+ * @oldest: offset of the oldest of them
+ * @wrapped: it had overwritten older ones
+ * @failed: what it held cannot be told
+ * @missed: trace came while it was stopped
+ */
+struct tmc {
+	struct component *component;
+	struct component *catu;
+	struct component *gate;
+	enum tmc_kind kind;
+	bool save_restore;
+	char name[TMC_NAME];
+	struct kobj_attribute attr;
+	u32 id;
+	struct auxpmu_sink_desc desc;
+	struct auxpmu_sink *sink;
+	unsigned int users;
+	unsigned int links;
+	u8 *memory;
+	dma_addr_t address;
+	bool running;
+	u64 held;
+	u64 oldest;
+	bool wrapped;
+	bool failed;
+	bool missed;
+};
+
+/* Bytes of trace that come together: a frame of the formatter. */
+#define TMC_FRAME	16
+
+/* Make those of all components that are ours, and free them. May sleep. 0 or an errno. */
+int tmcs_make(void);
+void tmcs_free(void);
+
+/*
+ * As a sink: lend it to one more event, or take it back. Bus lock held. 0, or -EBUSY: it is a link,
+ * or a debugger has it.
+ */
+int tmc_lend(struct tmc *tmc);
+void tmc_take_back(struct tmc *tmc);
+
+/* An ETF as a link: switch it on for one more path, or off. Likewise. */
+int tmc_link(struct tmc *tmc);
+void tmc_unlink(struct tmc *tmc);
+
+/* Whoever used it, it must not write to memory any more. Any context. */
+void tmc_shut_down(struct tmc *tmc);
+
+#endif /* ETM_TMC_H */
