@@ -32,7 +32,7 @@
  * Raised when a change of this header breaks backends that were built against the old one; checked
  * at registration.
  */
-#define AUXPMU_OPS_VERSION	10
+#define AUXPMU_OPS_VERSION	11
 
 /* Every module that calls the framework needs this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -320,6 +320,9 @@ struct auxpmu_ops {
  * struct auxpmu_sink_ops - the operations of a sink that has memory of its own
  * @start: let it take trace, into empty memory. 0, or an errno: then arming fails
  * @stop: flush it and stop it, and return when every byte is visible in memory
+ * @turn: as @stop, and take trace into other, empty memory at once; what was taken so far stays where
+ *	it is until the next of these calls. 0, or an errno: it takes no trace. Optional: without it,
+ *	@start comes only when all has been copied
  * @position: how many bytes its memory holds, as &auxpmu_ops.position. What units wrote while it
  *	was stopped is lost, too: counted in the first position after that, or a gap
  * @spans: where they are, as &auxpmu_ops.spans. Must never name a byte from before @start: that
@@ -328,14 +331,15 @@ struct auxpmu_ops {
  *	trace can be read while it takes more; then @position flushes it first
  *
  * Raw spinlock held, IRQs off, on any CPU, not in NMI. The framework starts the sink before the
- * first unit is armed, and collects its trace when a unit has been disarmed, be it to end its
- * trace, for its consumer, or to poll. It copies all of it, of whichever unit, into the area of
- * that unit. Meanwhile the sink is stopped, and started again if other units are armed; with
- * @consume it is stopped only when no other unit is armed.
+ * first unit is armed, and collects its trace when the last one has been disarmed; before that, when
+ * it interrupts or is polled, always by the same unit, and for a sample. Then it copies all of it, of
+ * whichever unit, into the area of that unit. Meanwhile the sink is stopped, and started again if
+ * other units are armed; with @turn or @consume it is stopped only when no other unit is armed.
  */
 struct auxpmu_sink_ops {
 	int (*start)(struct auxpmu_sink *sink);
 	void (*stop)(struct auxpmu_sink *sink);
+	int (*turn)(struct auxpmu_sink *sink);
 	void (*position)(struct auxpmu_sink *sink, struct auxpmu_position *position);
 	unsigned int (*spans)(struct auxpmu_sink *sink, struct auxpmu_span spans[2]);
 	void (*consume)(struct auxpmu_sink *sink, u64 bytes);
@@ -613,8 +617,8 @@ void auxpmu_sink_free(struct auxpmu_sink *sink);
  * @pmu: of the events that use it
  * @sink: the sink
  *
- * In a hard interrupt on any CPU. Has its trace collected: at once by this CPU if its unit is
- * armed, else by another, which is sent an interrupt.
+ * In a hard interrupt on any CPU. Has its trace collected: at once if that is up to this CPU's unit,
+ * else by another CPU, which is sent an interrupt.
  *
  * Return: false if no unit was armed (a late or spurious interrupt).
  */

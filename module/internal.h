@@ -120,6 +120,7 @@ struct core_buffer {
  * @suspended: parked by auxpmu_suspend()
  * @absent: the backend's online() has found no unit on its CPU
  * @serve: serves what was requested in an NMI, if the backend cannot be called there
+ * @collect_due: when it is disarmed, it collects its sink's trace
  * @collect: the interrupt of its sink, sent to its CPU
  * @poll: of its sink, if that does not interrupt
  * @times_up: how often its CPU had come up when auxpmu_hotplug_look() last looked
@@ -139,6 +140,7 @@ struct core_unit {
 	bool fresh;
 	bool suspended;
 	bool absent;
+	bool collect_due;
 	struct irq_work serve;
 	call_single_data_t collect;
 	struct hrtimer poll;

@@ -93,41 +93,43 @@ static void tmc_program_memory(const struct tmc *tmc)
 {
 	const struct component *component = tmc->component;
 	u32 accesses = TMC_AXICTL_NONSECURE | TMC_AXICTL_CACHE | TMC_AXICTL_BURST_16;
+	dma_addr_t address = tmc->address[tmc->now];
 
 	if (tmc->save_restore)
 		accesses |= TMC_AXICTL_READ_CACHE;
 	component_write(component, tmc->desc.size / sizeof(u32), TMC_RSZ);
 	component_write(component, accesses, TMC_AXICTL);
-	tmc_write_pair(tmc, tmc->address, TMC_DBALO, TMC_DBAHI);
+	tmc_write_pair(tmc, address, TMC_DBALO, TMC_DBAHI);
 	if (tmc->save_restore) {
-		tmc_write_pair(tmc, tmc->address, TMC_RRP, TMC_RRPHI);
-		tmc_write_pair(tmc, tmc->address, TMC_RWP, TMC_RWPHI);
+		tmc_write_pair(tmc, address, TMC_RRP, TMC_RRPHI);
+		tmc_write_pair(tmc, address, TMC_RWP, TMC_RWPHI);
 		component_write(component, 0, TMC_STS);
 	}
+}
+
+static int tmc_run(struct tmc *tmc)
+{
+	struct component *component = tmc->component;
+
+	if (!tmc_ready(tmc))
+		return -EBUSY;
+	if (tmc->kind == TMC_ETR)
+		tmc_program_memory(tmc);
+	component_write(component, TMC_MODE_CIRCULAR, TMC_MODE);
+	component_write(component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
+	component_write(component, 0, TMC_TRG);
+	component_write(component, TMC_CTL_CAPTURE, TMC_CTL);
+	if (tmc->gate)
+		bus_gate(tmc->gate, true);
+	return 0;
 }
 
 static int tmc_start(struct auxpmu_sink *sink)
 {
 	struct tmc *tmc = sink->private;
-	struct component *component = tmc->component;
 
-	if (!tmc_ready(tmc))
-		return -EBUSY;
-	if (tmc->kind == TMC_ETR) {
-		dma_sync_single_for_device(component->dev, tmc->address, tmc->held,
-					   DMA_FROM_DEVICE);
-		tmc_program_memory(tmc);
-	}
-	component_write(component, TMC_MODE_CIRCULAR, TMC_MODE);
-	component_write(component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
-	component_write(component, 0, TMC_TRG);
-	component_write(component, TMC_CTL_CAPTURE, TMC_CTL);
-	/* Of a sink without a gate: others' trace may have come since it was stopped. */
-	tmc->missed = tmc->running && !tmc->gate && READ_ONCE(tmc->users) > 1;
-	tmc->running = true;
-	if (tmc->gate)
-		bus_gate(tmc->gate, true);
-	return 0;
+	tmc->missed = false;
+	return tmc_run(tmc);
 }
 
 /* All that has come so far leaves the formatter, and all that is on its way comes. */
@@ -144,7 +146,8 @@ static void tmc_flush(const struct tmc *tmc, u32 control)
 /* Where trace is in an ETR's memory. */
 static void tmc_find_trace(struct tmc *tmc)
 {
-	u64 to = tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - tmc->address;
+	dma_addr_t address = tmc->address[tmc->now];
+	u64 to = tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - address;
 
 	if (to > tmc->desc.size || to % TMC_FRAME) {
 		tmc->failed = true;
@@ -152,13 +155,13 @@ static void tmc_find_trace(struct tmc *tmc)
 	}
 	tmc->held = tmc->wrapped ? tmc->desc.size : to;
 	tmc->oldest = tmc->wrapped ? to % tmc->desc.size : 0;
-	dma_sync_single_for_cpu(tmc->component->dev, tmc->address, tmc->held, DMA_FROM_DEVICE);
+	dma_sync_single_for_cpu(tmc->component->dev, address, tmc->held, DMA_FROM_DEVICE);
 }
 
 /* The trace of an ETF or ETB, word by word, the oldest first. */
 static void tmc_read_ram(struct tmc *tmc)
 {
-	u32 *words = (u32 *)tmc->memory;
+	u32 *words = (u32 *)tmc->memory[0];
 	u32 to = component_read(tmc->component, TMC_RWP);
 	u64 n;
 
@@ -171,11 +174,15 @@ static void tmc_read_ram(struct tmc *tmc)
 		words[n] = component_read(tmc->component, TMC_RRD);
 }
 
-static void tmc_stop(struct auxpmu_sink *sink)
+/* Stop it, and note what it holds. */
+static void tmc_halt(struct tmc *tmc)
 {
-	struct tmc *tmc = sink->private;
 	u32 status;
 
+	/* The memory that was copied is the device's again. */
+	if (tmc->kind == TMC_ETR && tmc->held)
+		dma_sync_single_for_device(tmc->component->dev, tmc->address[tmc->held_in],
+					   tmc->desc.size, DMA_FROM_DEVICE);
 	/* What all units have made comes before the gate closes, what they make then waits. */
 	if (tmc->gate && READ_ONCE(tmc->users) > 1)
 		tmc_flush(tmc, 0);
@@ -184,6 +191,7 @@ static void tmc_stop(struct auxpmu_sink *sink)
 	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
 	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
 	tmc->held = 0;
+	tmc->held_in = tmc->now;
 	tmc->oldest = 0;
 	tmc->wrapped = status & TMC_STS_FULL;
 	tmc->failed = status & TMC_STS_MEMORY_ERROR;
@@ -196,27 +204,50 @@ static void tmc_stop(struct auxpmu_sink *sink)
 		component_write(tmc->component, TMC_STS_MEMORY_ERROR, TMC_STS);
 }
 
+static void tmc_stop(struct auxpmu_sink *sink)
+{
+	struct tmc *tmc = sink->private;
+
+	tmc_halt(tmc);
+	tmc->missing = tmc->missed;
+}
+
+static int tmc_turn(struct auxpmu_sink *sink)
+{
+	struct tmc *tmc = sink->private;
+
+	tmc_halt(tmc);
+	/* Without a gate, trace of other units was lost meanwhile; the next position says so. */
+	tmc->missing = tmc->missed;
+	tmc->missed = !tmc->gate;
+	if (tmc->kind == TMC_ETR)
+		tmc->now ^= 1;
+	return tmc_run(tmc);
+}
+
 static void tmc_position(struct auxpmu_sink *sink, struct auxpmu_position *position)
 {
 	const struct tmc *tmc = sink->private;
 
 	position->bytes = tmc->held;
-	position->gap = tmc->wrapped || tmc->failed || tmc->missed;
+	position->gap = tmc->wrapped || tmc->failed || tmc->missing;
 }
 
 static unsigned int tmc_spans(struct auxpmu_sink *sink, struct auxpmu_span spans[2])
 {
 	const struct tmc *tmc = sink->private;
+	const u8 *memory = tmc->memory[tmc->held_in];
 	u64 first = min(tmc->held, tmc->desc.size - tmc->oldest);
 
-	spans[0] = (struct auxpmu_span){ .data = tmc->memory + tmc->oldest, .length = first };
-	spans[1] = (struct auxpmu_span){ .data = tmc->memory, .length = tmc->held - first };
+	spans[0] = (struct auxpmu_span){ .data = memory + tmc->oldest, .length = first };
+	spans[1] = (struct auxpmu_span){ .data = memory, .length = tmc->held - first };
 	return 2;
 }
 
 static const struct auxpmu_sink_ops tmc_sink_ops = {
 	.start = tmc_start,
 	.stop = tmc_stop,
+	.turn = tmc_turn,
 	.position = tmc_position,
 	.spans = tmc_spans,
 };
@@ -249,8 +280,6 @@ int tmc_lend(struct tmc *tmc)
 		ret = tmc_pass_through(tmc->catu);
 	if (ret)
 		return ret;
-	if (!tmc->users)
-		tmc->running = false;
 	WRITE_ONCE(tmc->users, tmc->users + 1);
 	return 0;
 }
@@ -293,13 +322,34 @@ void tmc_unlink(struct tmc *tmc)
 
 static void tmc_free_memory(struct tmc *tmc)
 {
-	if (!tmc->memory)
+	unsigned int n;
+
+	if (tmc->kind != TMC_ETR) {
+		vfree(tmc->memory[0]);
 		return;
-	if (tmc->kind == TMC_ETR)
-		dma_free_noncoherent(tmc->component->dev, tmc->desc.size, tmc->memory,
-				     tmc->address, DMA_FROM_DEVICE);
-	else
-		vfree(tmc->memory);
+	}
+	for (n = 0; n < TMC_MEMORIES; n++) {
+		if (tmc->memory[n])
+			dma_free_noncoherent(tmc->component->dev, tmc->desc.size, tmc->memory[n],
+					     tmc->address[n], DMA_FROM_DEVICE);
+		tmc->memory[n] = NULL;
+	}
+}
+
+static bool tmc_has_memory(struct tmc *tmc, u32 bytes)
+{
+	unsigned int n;
+
+	tmc->desc.size = bytes;
+	for (n = 0; n < TMC_MEMORIES; n++) {
+		tmc->memory[n] = dma_alloc_noncoherent(tmc->component->dev, bytes, &tmc->address[n],
+						       DMA_FROM_DEVICE, GFP_KERNEL | __GFP_NOWARN);
+		if (!tmc->memory[n]) {
+			tmc_free_memory(tmc);
+			return false;
+		}
+	}
+	return true;
 }
 
 /* As much as the device tree says, or what there is. */
@@ -313,13 +363,11 @@ static int tmc_make_memory(struct tmc *tmc, u32 devid)
 	if (ret)
 		return ret;
 	of_property_read_u32(dev->of_node, "arm,buffer-size", &bytes);
-	bytes = max_t(u32, ALIGN(bytes, PAGE_SIZE), TMC_MEMORY_LEAST);
-	for (; bytes >= TMC_MEMORY_LEAST && !tmc->memory; bytes = ALIGN(bytes / 2, PAGE_SIZE)) {
-		tmc->desc.size = bytes;
-		tmc->memory = dma_alloc_noncoherent(dev, bytes, &tmc->address, DMA_FROM_DEVICE,
-						    GFP_KERNEL | __GFP_NOWARN);
-	}
-	return tmc->memory ? 0 : -ENOMEM;
+	bytes = max_t(u32, bytes, TMC_MEMORY_LEAST);
+	for (; bytes >= TMC_MEMORY_LEAST; bytes /= 2)
+		if (tmc_has_memory(tmc, ALIGN(bytes, PAGE_SIZE)))
+			return 0;
+	return -ENOMEM;
 }
 
 static int tmc_make_ram(struct tmc *tmc)
@@ -327,8 +375,8 @@ static int tmc_make_ram(struct tmc *tmc)
 	tmc->desc.size = (u64)component_read(tmc->component, TMC_RSZ) * sizeof(u32);
 	if (!tmc->desc.size)
 		return -ENODEV;
-	tmc->memory = vzalloc(tmc->desc.size);
-	return tmc->memory ? 0 : -ENOMEM;
+	tmc->memory[0] = vzalloc(tmc->desc.size);
+	return tmc->memory[0] ? 0 : -ENOMEM;
 }
 
 /* The CATU is what an ETR's output leads to. */

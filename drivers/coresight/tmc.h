@@ -4,8 +4,9 @@
  * trace into memory (ETR) or RAM (ETF, ETB), and an ETF as a link, which passes it on.
  *
  * A sink goes round in memory of its own, from which the framework copies. It has to be stopped to
- * be read: meanwhile the funnel in front of it, which all its trace comes through, is closed, so
- * that trace waits in the trace units instead of being lost.
+ * be read: an ETR goes on in other memory then, an ETF or ETB when its RAM has been read. Meanwhile
+ * the funnel in front of it, which all its trace comes through, is closed, so that trace waits in
+ * the trace units instead of being lost; or they overflow, and the trace says so.
  */
 #ifndef ETM_TMC_H
 #define ETM_TMC_H
@@ -19,6 +20,8 @@
 struct component;
 
 enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
+
+#define TMC_MEMORIES	2
 
 /* Bytes of a sink's name with its number. */
 #define TMC_NAME	24
@@ -37,14 +40,16 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @sink: what the framework made of it
  * @users: events that use it as a sink; guarded by the bus's lock, as @links
  * @links: paths for which it is a link
- * @memory: where its trace is, or is read to: @desc.size bytes
- * @address: that of an ETR's memory for devices
- * @running: it was started, and not yet stopped
+ * @memory: where its trace is, or is read to: @desc.size bytes; an ETR has two of them
+ * @address: those of an ETR's memories for devices
+ * @now: which of them it uses
+ * @held_in: which of them holds what it held
  * @held: bytes that it held when it was stopped
  * @oldest: offset of the oldest of them
  * @wrapped: it had overwritten older ones
  * @failed: what it held cannot be told
- * @missed: trace came while it was stopped
+ * @missed: trace may have been lost since, before what it will hold next
+ * @missing: trace may be missing in front of what it held
  */
 struct tmc {
 	struct component *component;
@@ -59,14 +64,16 @@ struct tmc {
 	struct auxpmu_sink *sink;
 	unsigned int users;
 	unsigned int links;
-	u8 *memory;
-	dma_addr_t address;
-	bool running;
+	u8 *memory[TMC_MEMORIES];
+	dma_addr_t address[TMC_MEMORIES];
+	unsigned int now;
+	unsigned int held_in;
 	u64 held;
 	u64 oldest;
 	bool wrapped;
 	bool failed;
 	bool missed;
+	bool missing;
 };
 
 /* Bytes of trace that come together: a frame of the formatter. */

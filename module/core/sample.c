@@ -22,6 +22,7 @@
 #include "core/buffer.h"
 #include "core/sample.h"
 #include "core/session.h"
+#include "core/sink.h"
 #include "core/trace.h"
 #include "inject/fault.h"
 #include "internal.h"
@@ -177,6 +178,8 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 	/*
 	 * Disarm it, so that its trace is in memory and its position known; release arms it again.
 	 */
+	if (owner && auxpmu_session_armed(unit))
+		auxpmu_sink_sampled(unit);
 	if (owner && auxpmu_session_quiesce(unit))
 		length = min_t(u64, sample_available_bytes(unit), size);
 	if (core_fault(unit->pub.pmu, CORE_FAULT_SHORT_SAMPLE))

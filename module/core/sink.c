@@ -2,9 +2,16 @@
 /*
  * Sinks, see sink.h: who may share one, when it is on, and when its trace is collected.
  *
- * Trace of all CPUs lies in the sink's memory as it came. Whoever collects gets all of it: the unit
- * that is stopped, whose consumer's wake-up is due, whose poll is due, or that the sink's interrupt
- * was sent to. So the sum of the areas has each byte once.
+ * Trace of all CPUs lies in the sink's memory as it came, and whoever collects it gets all of it. So
+ * that a decoder finds a CPU's trace in one piece, it should be the same unit as long as trace comes:
+ * the collector. It collects when a poll is due or the sink interrupts, and when it is disarmed. Of
+ * the others only the last one collects, when it is disarmed; what those that go before have written
+ * stays for whoever is left. A unit that is sampled collects, too. When another unit collects than
+ * before, what it gets has trace missing in front of it, and says so. The sum of the areas has each
+ * byte once.
+ *
+ * Any unit may be the collector. Consumers stop the events of one CPU after the other, from the first
+ * on; so it is the one of the last CPU, which is there to the end.
  *
  * The lock is a leaf: inside it only the backend's sink operations are called, and, while a unit
  * collects, the perf core's functions of that unit's transaction.
@@ -28,6 +35,7 @@
 
 #include "compat.h"
 #include "core/sink.h"
+#include "core/transaction.h"
 
 /*
  * The period of polling: half of the time in which the sink filled last time, but often enough for
@@ -48,6 +56,10 @@ DEFINE_PER_CPU(bool, auxpmu_sink_held);
  * @sharer: whose they are, if there are any
  * @exclusive: of one event, whose unit writes into the AUX area through it
  * @armed: CPUs whose units may be writing into it
+ * @collector: CPU of the unit that collects its trace; -1: none
+ * @begun: trace of these units was collected already
+ * @collecting: a unit is at it
+ * @turned: 0, or an errno: the sink could not go on in other memory meanwhile
  * @held: bytes that it held when it was last asked
  * @collected: when its trace was last collected: monotonic ns
  * @period: of polling: ns
@@ -59,6 +71,10 @@ struct core_sink {
 	struct core_sharer sharer;
 	bool exclusive;
 	cpumask_var_t armed;
+	int collector;
+	bool begun;
+	bool collecting;
+	int turned;
 	u64 held;
 	u64 collected;
 	u64 period;
@@ -161,6 +177,7 @@ int auxpmu_sink_attach(struct core_unit *unit)
 		unit->stats.sink_busy++;
 		return -EBUSY;
 	}
+	unit->collect_due = false;
 	if (sink->pub.desc->polled)
 		hrtimer_start(&unit->poll, ns_to_ktime(SINK_POLL_FIRST),
 			      HRTIMER_MODE_REL_PINNED_HARD);
@@ -182,6 +199,15 @@ void auxpmu_sink_detach(struct core_unit *unit)
 
 /* --- on and off --------------------------------------------------------------------------- */
 
+/* Another event, or another part of its trace, which is not what it collected into before. */
+static void sink_begin(struct core_sink *sink, unsigned int cpu)
+{
+	if (cpumask_empty(sink->armed))
+		sink->begun = false;
+	if (cpumask_empty(sink->armed) || sink->collector == cpu)
+		sink->collector = -1;
+}
+
 int auxpmu_sink_arm(struct core_unit *unit)
 {
 	struct core_sink *sink = sink_to_collect(unit);
@@ -190,6 +216,8 @@ int auxpmu_sink_arm(struct core_unit *unit)
 	if (!sink)
 		return 0;
 	sink_lock(sink);
+	if (unit->pub.starting)
+		sink_begin(sink, unit->pub.cpu);
 	if (cpumask_empty(sink->armed)) {
 		sink->collected = ktime_get_mono_fast_ns();
 		ret = sink->pub.desc->ops->start(&sink->pub);
@@ -203,14 +231,38 @@ int auxpmu_sink_arm(struct core_unit *unit)
 void auxpmu_sink_withdraw(struct core_unit *unit)
 {
 	struct core_sink *sink = sink_to_collect(unit);
+	struct auxpmu_position position = {};
 
 	if (!sink)
 		return;
 	sink_lock(sink);
 	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
-	if (cpumask_empty(sink->armed))
+	if (cpumask_empty(sink->armed)) {
 		sink->pub.desc->ops->stop(&sink->pub);
+		/* What others have left for this unit meanwhile. */
+		sink->pub.desc->ops->position(&sink->pub, &position);
+	}
 	sink_unlock(sink);
+	auxpmu_transaction_lost(unit, position.bytes + position.lost);
+}
+
+/* Lock held. Does the unit, which is not armed any more, collect? */
+static bool sink_wants(const struct core_sink *sink, const struct core_unit *unit)
+{
+	return unit->collect_due || sink->collector == unit->pub.cpu || cpumask_empty(sink->armed);
+}
+
+/* Its trace is about to be copied. */
+static void sink_hold(struct core_sink *sink)
+{
+	const struct auxpmu_sink_ops *ops = sink->pub.desc->ops;
+
+	if (cpumask_empty(sink->armed))
+		ops->stop(&sink->pub);
+	else if (ops->turn)
+		sink->turned = ops->turn(&sink->pub);
+	else if (!ops->consume)
+		ops->stop(&sink->pub);
 }
 
 void auxpmu_sink_stop(struct core_unit *unit)
@@ -221,8 +273,10 @@ void auxpmu_sink_stop(struct core_unit *unit)
 		return;
 	sink_lock(sink);
 	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
-	if (!sink->pub.desc->ops->consume || cpumask_empty(sink->armed))
-		sink->pub.desc->ops->stop(&sink->pub);
+	sink->collecting = sink_wants(sink, unit);
+	unit->collect_due = false;
+	if (sink->collecting)
+		sink_hold(sink);
 }
 
 /* All its trace has been collected, and units of other CPUs are armed. */
@@ -230,6 +284,8 @@ static int sink_continue(struct core_sink *sink)
 {
 	const struct auxpmu_sink_ops *ops = sink->pub.desc->ops;
 
+	if (ops->turn)
+		return sink->turned;
 	if (!ops->consume)
 		return ops->start(&sink->pub);
 	ops->consume(&sink->pub, sink->held);
@@ -253,7 +309,13 @@ void auxpmu_sink_go_on(struct core_unit *unit)
 
 	if (!sink)
 		return;
+	if (!sink->collecting) {
+		sink_unlock(sink);
+		return;
+	}
 	now = ktime_get_mono_fast_ns();
+	sink->collector = unit->pub.cpu;
+	sink->begun = true;
 	sink->period = sink_next_period(sink, sink->held, now - sink->collected);
 	sink->collected = now;
 	/* If it fails, the other units write into nothing, until one of them is armed anew. */
@@ -268,39 +330,71 @@ void auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *
 {
 	struct core_sink *sink = sink_to_collect(unit);
 
+	if (!sink->collecting)
+		return;
 	sink->pub.desc->ops->position(&sink->pub, position);
 	sink->held = position->bytes;
+	/* What came before is in another's area. */
+	if (sink->begun && sink->collector != unit->pub.cpu && position->bytes)
+		position->gap = true;
 }
 
 unsigned int auxpmu_sink_spans(const struct core_unit *unit, struct auxpmu_span spans[2])
 {
 	struct core_sink *sink = sink_to_collect(unit);
 
-	return sink->pub.desc->ops->spans(&sink->pub, spans);
+	return sink->collecting ? sink->pub.desc->ops->spans(&sink->pub, spans) : 0;
 }
 
 /* --- when it is collected ----------------------------------------------------------------- */
+
+/* Lock held. The CPU whose unit collects: the collector, or if there is none, the last one. */
+static unsigned int sink_collector(const struct core_sink *sink)
+{
+	unsigned int last = cpumask_last(sink->armed);
+
+	if (sink->collector >= 0 && cpumask_test_cpu(sink->collector, sink->armed))
+		return sink->collector;
+	return last;
+}
+
+/* Collect on this CPU, whose unit is armed. */
+static void sink_collect_here(struct core_unit *unit)
+{
+	unit->collect_due = true;
+	auxpmu_interrupt(unit->pub.pmu);
+}
+
+void auxpmu_sink_sampled(struct core_unit *unit)
+{
+	unit->collect_due = true;
+}
+
+static bool sink_poll_due(struct core_sink *sink, unsigned int cpu)
+{
+	bool due;
+
+	sink_lock(sink);
+	due = sink_collector(sink) == cpu &&
+	      ktime_get_mono_fast_ns() - sink->collected >= sink->period / 2;
+	sink_unlock(sink);
+	return due;
+}
 
 static enum hrtimer_restart sink_poll(struct hrtimer *timer)
 {
 	struct core_unit *unit = container_of(timer, struct core_unit, poll);
 	struct core_sink *sink = sink_to_collect(unit);
-	u64 since = ktime_get_mono_fast_ns() - READ_ONCE(sink->collected);
-	u64 period = READ_ONCE(sink->period);
 
-	/* Several CPUs poll, each at its own time; one collection a period is enough. */
-	if (since >= period / 2)
-		auxpmu_interrupt(unit->pub.pmu);
-	period = READ_ONCE(sink->period);
-	hrtimer_forward_now(timer, ns_to_ktime(period));
+	if (sink_poll_due(sink, unit->pub.cpu))
+		sink_collect_here(unit);
+	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(sink->period)));
 	return HRTIMER_RESTART;
 }
 
 static void sink_collect(void *data)
 {
-	struct core_unit *unit = data;
-
-	auxpmu_interrupt(unit->pub.pmu);
+	sink_collect_here(data);
 }
 
 /*
@@ -313,21 +407,36 @@ static void sink_send(struct auxpmu *pmu, unsigned int cpu)
 	smp_call_function_single_async(cpu, &per_cpu_ptr(pmu->units, cpu)->collect);
 }
 
-bool auxpmu_sink_interrupt(struct auxpmu *pmu, struct auxpmu_sink *pub)
+/* The CPU whose unit is to collect, as it is told now unless it is this one; or none. */
+static unsigned int sink_tell(struct core_sink *sink, struct auxpmu *pmu)
 {
-	struct core_sink *sink = container_of(pub, struct core_sink, pub);
 	unsigned int cpu;
-	bool here;
 
 	sink_lock(sink);
-	here = cpumask_test_cpu(smp_processor_id(), sink->armed);
-	cpu = cpumask_first(sink->armed);
-	if (!here && cpu < nr_cpu_ids)
+	cpu = sink_collector(sink);
+	if (cpu != smp_processor_id() && cpu < nr_cpu_ids)
 		sink_send(pmu, cpu);
 	sink_unlock(sink);
-	if (here)
-		auxpmu_interrupt(pmu);
-	return here || cpu < nr_cpu_ids;
+	return cpu;
+}
+
+bool auxpmu_sink_hands_over(struct core_unit *unit)
+{
+	struct core_sink *sink = sink_to_collect(unit);
+
+	if (!sink)
+		return true;
+	unit->collect_due = sink_tell(sink, unit->pub.pmu) == unit->pub.cpu;
+	return unit->collect_due;
+}
+
+bool auxpmu_sink_interrupt(struct auxpmu *pmu, struct auxpmu_sink *pub)
+{
+	unsigned int cpu = sink_tell(container_of(pub, struct core_sink, pub), pmu);
+
+	if (cpu == smp_processor_id())
+		sink_collect_here(this_cpu_ptr(pmu->units));
+	return cpu < nr_cpu_ids;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_sink_interrupt, AUXPMU_NS);
 
@@ -365,6 +474,7 @@ struct auxpmu_sink *auxpmu_sink_make(const struct auxpmu_sink_desc *desc, void *
 		return ERR_PTR(-ENOMEM);
 	}
 	raw_spin_lock_init(&sink->lock);
+	sink->collector = -1;
 	sink->pub.desc = desc;
 	sink->pub.private = private;
 	return &sink->pub;

@@ -44,8 +44,18 @@ int auxpmu_sink_arm(struct core_unit *unit);
 void auxpmu_sink_withdraw(struct core_unit *unit);
 
 /*
- * The unit is disarmed: stop the sink if need be, and keep everybody else from it until the trace
- * of all units has been copied. Then it goes on, for the other units.
+ * The unit, armed, says that its sink interrupts: does it have to hand over? If it is up to another
+ * one, that is told.
+ */
+bool auxpmu_sink_hands_over(struct core_unit *unit);
+
+/* The unit is to be disarmed for a sample: it collects, whoever else does. */
+void auxpmu_sink_sampled(struct core_unit *unit);
+
+/*
+ * The unit is disarmed: keep everybody else from the sink until it is through. If it is the one that
+ * collects, stop the sink if need be, until the trace of all units has been copied; then it goes on,
+ * for the other units. Else there is nothing to copy.
  */
 void auxpmu_sink_stop(struct core_unit *unit);
 void auxpmu_sink_go_on(struct core_unit *unit);

@@ -8,6 +8,7 @@
 
 #include "compat.h"
 #include "core/session.h"
+#include "core/sink.h"
 #include "internal.h"
 #include "software.h"
 
@@ -31,6 +32,8 @@ EXPORT_SYMBOL_NS_GPL(auxpmu_unit_armed, AUXPMU_NS);
 
 bool auxpmu_unit_handover(struct auxpmu_unit *unit)
 {
+	if (!auxpmu_sink_hands_over(core_unit(unit)))
+		return auxpmu_session_armed(core_unit(unit));
 	return auxpmu_session_handover(core_unit(unit));
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_unit_handover, AUXPMU_NS);

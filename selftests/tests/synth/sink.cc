@@ -290,6 +290,38 @@ TEST_CASE("Each record that two CPUs write into one sink is in one of their area
 	}
 }
 
+TEST_CASE("While events share a sink, the trace of all is in one area, in one piece", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const Kind &kind : kinds) {
+		UnitUnderTest under(shared_unit(kind));
+		INFO(describe(kind));
+		Pair pair;
+		Ledger areas[2];
+		auto read = [&] {
+			for (std::size_t n = 0; n < 2; n++)
+				pair.users[n]->read(areas[n]);
+		};
+		/* Four times what the sink holds. */
+		for (unsigned round = 0; round < 64; round++) {
+			REQUIRE(pair.emit(static_cast<int>(round % 2), 4 * KiB).error == 0);
+			wait_until("room in the sink", [&] {
+				read();
+				return pair.asked < areas[0].bytes() + areas[1].bytes() + sink_bytes / 2;
+			});
+		}
+		for (auto &user : pair.users)
+			user->event.disable().value();
+		read();
+		const Ledger &full = areas[0].bytes() ? areas[0] : areas[1], &empty = areas[0].bytes() ? areas[1] : areas[0];
+		CHECK(full.error == "");
+		CHECK(full.streams() == 2);
+		CHECK(full.barriers == 0);
+		CHECK(full.bytes() == pair.asked + 2 * record_bytes);
+		CHECK(empty.bytes() == 0);
+	}
+}
+
 TEST_CASE(
 	"CPUs that write into one sink while it is collected lose what it drops, and that is counted", "[synth][sink]")
 {
