@@ -78,9 +78,9 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  *	its pages, and @pages and the limits of chunks mean nothing
  * @format: PERF_AUX_FLAG_* of the PMU's formats (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK), which every
  *	record of trace says; 0 where there is only one
- * @barrier: with output COPY: where trace is missing in front of other trace, what
- *	&auxpmu_ops.put_barrier writes replaces this many bytes of what follows, so that a decoder
- *	finds its way again (the formatted frames of CoreSight); whole atoms, or 0
+ * @barrier: with output COPY: where trace is missing in front of other trace, this many bytes that
+ *	&auxpmu_ops.put_barrier writes come in between, so that a decoder finds its way again (the
+ *	formatted frames of CoreSight); whole atoms, or 0
  * @sink: where the unit's trace goes, if other units' trace may go there, too, see struct
  *	auxpmu_sink; NULL if every unit has a sink of its own. Takes &auxpmu_desc.no_nmi
  * @rules: of the unit's windows

@@ -142,12 +142,20 @@ void bus_path_disable(struct bus_path *path)
 	raw_spin_unlock(&bus_lock);
 }
 
-void bus_gate(struct component *funnel, bool open)
+void bus_hold(void)
 {
 	raw_spin_lock(&bus_lock);
+}
+
+void bus_release(void)
+{
+	raw_spin_unlock(&bus_lock);
+}
+
+void bus_gate(struct component *funnel, bool open)
+{
 	funnel->closed = !open;
 	bus_write_funnel(funnel);
-	raw_spin_unlock(&bus_lock);
 }
 
 struct bus_path *bus_path_to(int cpu, const struct tmc *sink)

@@ -71,7 +71,14 @@ struct bus_path *bus_path_to(int cpu, const struct tmc *sink);
 int bus_path_enable(struct bus_path *path);
 void bus_path_disable(struct bus_path *path);
 
-/* Open or close a funnel for all that comes through it. IRQs off. */
+/*
+ * Hold the bus: meanwhile no path is switched on or off. A trace unit that is stopped has to get rid
+ * of what it has made, which takes an open gate; so it is stopped by who holds the bus. IRQs off.
+ */
+void bus_hold(void);
+void bus_release(void);
+
+/* Open or close a funnel for all that comes through it. Bus held. */
 void bus_gate(struct component *funnel, bool open);
 
 /* The component that the only output of @node leads to, or NULL. of_node_put() it. */

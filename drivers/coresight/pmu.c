@@ -210,12 +210,19 @@ static int etm_pmu_enable_path(struct auxpmu_unit *unit)
 	return ret;
 }
 
-static void etm_pmu_disable_path(void)
+/* Give back the trace unit, and its path, if it has one. */
+static void etm_pmu_release(void)
 {
 	struct bus_path *path = __this_cpu_read(active_path);
 
-	if (path)
-		bus_path_disable(path);
+	if (!path) {
+		etm_release();
+		return;
+	}
+	bus_hold();
+	etm_release();
+	bus_release();
+	bus_path_disable(path);
 	__this_cpu_write(active_path, NULL);
 }
 
@@ -233,8 +240,7 @@ static int etm_pmu_add(struct auxpmu_unit *unit)
 
 static void etm_pmu_del(struct auxpmu_unit *unit)
 {
-	etm_release();
-	etm_pmu_disable_path();
+	etm_pmu_release();
 }
 
 /* Tell decoders which trace is this CPU's. */
@@ -272,9 +278,14 @@ static void etm_pmu_disarm(struct auxpmu_unit *unit)
 {
 	const struct etm_config *config = auxpmu_unit_event(unit)->private;
 
+	if (config->sink) {
+		bus_hold();
+		etm_stop();
+		bus_release();
+		return;
+	}
 	etm_stop();
-	if (!config->sink)
-		trbe_stop();
+	trbe_stop();
 }
 
 static void etm_pmu_invalidate(struct auxpmu_unit *unit)

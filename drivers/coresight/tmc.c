@@ -119,8 +119,6 @@ static int tmc_run(struct tmc *tmc)
 	component_write(component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
 	component_write(component, 0, TMC_TRG);
 	component_write(component, TMC_CTL_CAPTURE, TMC_CTL);
-	if (tmc->gate)
-		bus_gate(tmc->gate, true);
 	return 0;
 }
 
@@ -174,7 +172,7 @@ static void tmc_read_ram(struct tmc *tmc)
 		words[n] = component_read(tmc->component, TMC_RRD);
 }
 
-/* Stop it, and note what it holds. */
+/* Stop it, and note what it holds. All that has come out of trace units so far is in it. */
 static void tmc_halt(struct tmc *tmc)
 {
 	u32 status;
@@ -183,11 +181,6 @@ static void tmc_halt(struct tmc *tmc)
 	if (tmc->kind == TMC_ETR && tmc->held)
 		dma_sync_single_for_device(tmc->component->dev, tmc->address[tmc->held_in],
 					   tmc->desc.size, DMA_FROM_DEVICE);
-	/* What all units have made comes before the gate closes, what they make then waits. */
-	if (tmc->gate && READ_ONCE(tmc->users) > 1)
-		tmc_flush(tmc, 0);
-	if (tmc->gate)
-		bus_gate(tmc->gate, false);
 	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
 	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
 	tmc->held = 0;
@@ -215,14 +208,25 @@ static void tmc_stop(struct auxpmu_sink *sink)
 static int tmc_turn(struct auxpmu_sink *sink)
 {
 	struct tmc *tmc = sink->private;
+	int ret;
 
+	bus_hold();
+	if (tmc->gate) {
+		/* What units have made comes before the gate closes, what they make then waits. */
+		tmc_flush(tmc, 0);
+		bus_gate(tmc->gate, false);
+	}
 	tmc_halt(tmc);
 	/* Without a gate, trace of other units was lost meanwhile; the next position says so. */
 	tmc->missing = tmc->missed;
 	tmc->missed = !tmc->gate;
 	if (tmc->kind == TMC_ETR)
 		tmc->now ^= 1;
-	return tmc_run(tmc);
+	ret = tmc_run(tmc);
+	if (tmc->gate)
+		bus_gate(tmc->gate, true);
+	bus_release();
+	return ret;
 }
 
 static void tmc_position(struct auxpmu_sink *sink, struct auxpmu_position *position)

@@ -127,10 +127,10 @@ static void drain_copy_spans(struct core_unit *unit, const struct auxpmu_span *s
 	}
 }
 
-/* Trace is missing in front of @position, where @bytes follow: let a decoder find its way. */
-static u64 drain_put_barrier(struct core_unit *unit, u64 position, u64 bytes)
+/* Trace is missing in front of @position: let a decoder find its way. */
+static void drain_put_barrier(struct core_unit *unit, u64 position, u64 length)
 {
-	u64 length = min_t(u64, core_unit_event(unit)->pub.needs.barrier, bytes), at, run;
+	u64 at, run;
 
 	for (at = 0; at < length; at += run) {
 		void *data = auxpmu_buffer_run(unit->pub.buffer, position + at, &run);
@@ -139,43 +139,37 @@ static u64 drain_put_barrier(struct core_unit *unit, u64 position, u64 bytes)
 		unit->pub.pmu->ops->put_barrier(&unit->pub, data, run);
 	}
 	unit->stats.padded += length;
-	trace_auxpmu_lost(unit, 0, length);
-	unit->stats.lost_space += length;
-	return length;
-}
-
-/* Copy all but the first @drop of @bytes to @position. @missing: trace in front of them is. */
-static void drain_copy_rest(struct core_unit *unit, const struct auxpmu_span *spans, u64 position,
-			    u64 bytes, u64 drop, bool missing)
-{
-	u64 barrier = missing ? drain_put_barrier(unit, position, bytes - drop) : 0;
-
-	drain_copy_spans(unit, spans, position + barrier, drop + barrier);
 }
 
 /*
- * In overwrite mode there is room for all; bytes that would be overwritten at once are not copied.
+ * In overwrite mode there is room for all; bytes that would be overwritten at once are not copied,
+ * nor is a barrier.
  */
 static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_span *spans, u64 bytes,
-				 bool gap)
+				 u64 barrier)
 {
 	u64 size = unit->pub.buffer->size;
 	u64 drop = bytes > size ? bytes - size : 0;
 	u64 from = unit->pub.window.from;
 
+	if (bytes + barrier > size)
+		barrier = 0;
 	unit->stats.padded += from - unit->position;
-	auxpmu_transaction_advance(unit, from + bytes);
-	drain_copy_rest(unit, spans, from + drop, bytes, drop, gap);
+	auxpmu_transaction_advance(unit, from + barrier + bytes);
+	drain_put_barrier(unit, from, barrier);
+	drain_copy_spans(unit, spans, from + barrier + drop, drop);
 }
 
 /*
  * The trace is in the unit's own memory, and there may be more of it than room, since the unit does
  * not know of windows. So renew the transaction: the consumer may have read on. If that is not
- * enough, drop the oldest bytes: the newest show what led to where the traced program is now.
+ * enough, drop the oldest bytes: the newest show what led to where the traced program is now. @gap:
+ * trace is missing in front of them.
  */
 static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap)
 {
 	u64 room = unit->pub.window.to - unit->pub.window.from;
+	u64 barrier = gap ? core_unit_event(unit)->pub.needs.barrier : 0;
 	struct auxpmu_span spans[SPANS] = {};
 	u64 drop = 0;
 
@@ -185,10 +179,10 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		return AUXPMU_OK;
 	unit->stats.produced += bytes;
 	if (unit->pub.buffer->overwrite) {
-		drain_copy_overwrite(unit, spans, bytes, gap);
+		drain_copy_overwrite(unit, spans, bytes, barrier);
 		return AUXPMU_OK;
 	}
-	if (bytes > room) {
+	if (bytes + barrier > room) {
 		enum auxpmu_result result = auxpmu_transaction_renew(unit);
 
 		if (result != AUXPMU_OK) {
@@ -198,8 +192,9 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		room = auxpmu_transaction_window(unit) ?
 		       unit->pub.window.to - unit->pub.window.from : 0;
 	}
-	if (bytes > room) {
-		drop = min(bytes, roundup(bytes - room, (u64)unit->pub.rules.atom));
+	if (bytes + barrier > room) {
+		barrier = core_unit_event(unit)->pub.needs.barrier;
+		drop = min(bytes, roundup(bytes + barrier - room, (u64)unit->pub.rules.atom));
 		trace_auxpmu_lost(unit, 0, drop);
 		unit->stats.lost_space += drop;
 		unit->flags |= PERF_AUX_FLAG_TRUNCATED;
@@ -208,8 +203,9 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		u64 from = unit->pub.window.from;
 
 		unit->stats.padded += from - unit->position;
-		auxpmu_transaction_advance(unit, from + bytes - drop);
-		drain_copy_rest(unit, spans, from, bytes, drop, gap || drop);
+		auxpmu_transaction_advance(unit, from + barrier + bytes - drop);
+		drain_put_barrier(unit, from, barrier);
+		drain_copy_spans(unit, spans, from + barrier, drop);
 	}
 	return AUXPMU_OK;
 }
