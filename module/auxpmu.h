@@ -320,9 +320,9 @@ struct auxpmu_ops {
  * struct auxpmu_sink_ops - the operations of a sink that has memory of its own
  * @start: let it take trace, into empty memory. 0, or an errno: then arming fails
  * @stop: flush it and stop it, and return when every byte is visible in memory
- * @turn: as @stop, and take trace into other, empty memory at once; what was taken so far stays where
- *	it is until the next of these calls. 0, or an errno: it takes no trace. Optional: without it,
- *	@start comes only when all has been copied
+ * @turn: as @stop, and take trace into other, empty memory at once; what was taken so far stays
+ *	where it is until the next of these calls. 0, or an errno: it takes no trace. Optional:
+ *	without it, @start comes only when all has been copied
  * @position: how many bytes its memory holds, as &auxpmu_ops.position. What units wrote while it
  *	was stopped is lost, too: counted in the first position after that, or a gap
  * @spans: where they are, as &auxpmu_ops.spans. Must never name a byte from before @start: that
@@ -331,10 +331,11 @@ struct auxpmu_ops {
  *	trace can be read while it takes more; then @position flushes it first
  *
  * Raw spinlock held, IRQs off, on any CPU, not in NMI. The framework starts the sink before the
- * first unit is armed, and collects its trace when the last one has been disarmed; before that, when
- * it interrupts or is polled, always by the same unit, and for a sample. Then it copies all of it, of
- * whichever unit, into the area of that unit. Meanwhile the sink is stopped, and started again if
- * other units are armed; with @turn or @consume it is stopped only when no other unit is armed.
+ * first unit is armed, and collects its trace when the last one has been disarmed; before that,
+ * when it interrupts or is polled, always by the same unit, and for a sample. Then it copies all of
+ * it, of whichever unit, into the area of that unit. Meanwhile the sink is stopped, and started
+ * again if other units are armed; with @turn or @consume it is stopped only when no other unit is
+ * armed.
  */
 struct auxpmu_sink_ops {
 	int (*start)(struct auxpmu_sink *sink);
@@ -617,8 +618,8 @@ void auxpmu_sink_free(struct auxpmu_sink *sink);
  * @pmu: of the events that use it
  * @sink: the sink
  *
- * In a hard interrupt on any CPU. Has its trace collected: at once if that is up to this CPU's unit,
- * else by another CPU, which is sent an interrupt.
+ * In a hard interrupt on any CPU. Has its trace collected: at once if that is up to this CPU's
+ * unit, else by another CPU, which is sent an interrupt.
  *
  * Return: false if no unit was armed (a late or spurious interrupt).
  */

@@ -1,104 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Paths: see bus.h. Registers of funnels and replicators are those of the CoreSight SoC-400 TRM
- * (DDI 0480).
- */
-#include <linux/bits.h>
+/* Paths: see bus.h. */
 #include <linux/errno.h>
 #include <linux/of.h>
 #include <linux/of_graph.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
 #include "bus.h"
-
-#define FUNNEL_CONTROL		0x000
-/* Cycles that an input keeps the output: few, as in-tree. */
-#define FUNNEL_HOLD_TIME	(7 << 8)
-
-/* Trace IDs that an output does not let through: a bit for 16 of them. */
-#define REPLICATOR_FILTER(n)	(4 * (n))
-#define REPLICATOR_NOTHING	0xff
-#define REPLICATOR_OUTPUTS	2
+#include "link.h"
 
 static DEFINE_PER_CPU(struct list_head, paths);
 
-/* Guards what components are used for. A leaf; inside that of a sink. */
-static DEFINE_RAW_SPINLOCK(bus_lock);
-
-/* --- components on the way ------------------------------------------------------------------ */
-
-static void bus_write_funnel(const struct component *funnel)
-{
-	u32 inputs = 0;
-	unsigned int n;
-
-	for (n = 0; n < COMPONENT_PORTS && !funnel->closed; n++)
-		if (funnel->ports[n])
-			inputs |= BIT(n);
-	component_write(funnel, FUNNEL_HOLD_TIME | inputs, FUNNEL_CONTROL);
-}
-
-static void bus_write_replicator(const struct component *replicator)
-{
-	unsigned int n;
-
-	for (n = 0; n < REPLICATOR_OUTPUTS; n++)
-		component_write(replicator, replicator->ports[n] ? 0 : REPLICATOR_NOTHING,
-				REPLICATOR_FILTER(n));
-}
-
-/* Trace that goes through both outputs would get into the areas of both sinks' events. */
-static bool bus_leads_elsewhere(const struct bus_hop *hop)
-{
-	unsigned int n;
-
-	for (n = 0; n < COMPONENT_PORTS; n++)
-		if (n != hop->out && hop->component->ports[n])
-			return true;
-	return false;
-}
+/* --- on and off ----------------------------------------------------------------------------- */
 
 static int bus_enable_hop(const struct bus_hop *hop)
 {
-	struct component *component = hop->component;
-	int ret;
-
-	if (component->kind == COMPONENT_TMC)
-		return tmc_link(component->tmc);
-	if (component->kind == COMPONENT_REPLICATOR && bus_leads_elsewhere(hop))
-		return -EBUSY;
-	ret = component_claim(component);
-	if (ret)
-		return ret;
-	if (component->kind == COMPONENT_REPLICATOR) {
-		component->ports[hop->out]++;
-		bus_write_replicator(component);
-	} else {
-		component->ports[hop->in]++;
-		bus_write_funnel(component);
-	}
-	return 0;
+	if (hop->component->kind == COMPONENT_TMC)
+		return tmc_link(hop->component->tmc);
+	return link_enable(hop->component, hop->in, hop->out);
 }
 
 static void bus_disable_hop(const struct bus_hop *hop)
 {
-	struct component *component = hop->component;
-
-	switch (component->kind) {
-	case COMPONENT_TMC:
-		tmc_unlink(component->tmc);
-		return;
-	case COMPONENT_REPLICATOR:
-		component->ports[hop->out]--;
-		bus_write_replicator(component);
-		break;
-	default:
-		component->ports[hop->in]--;
-		bus_write_funnel(component);
-	}
-	component_disclaim(component);
+	if (hop->component->kind == COMPONENT_TMC)
+		tmc_unlink(hop->component->tmc);
+	else
+		link_disable(hop->component, hop->in, hop->out);
 }
 
 /* Its hops from the sink on, so that trace never comes to where nobody takes it. */
@@ -120,14 +47,14 @@ int bus_path_enable(struct bus_path *path)
 {
 	int ret;
 
-	raw_spin_lock(&bus_lock);
+	link_hold();
 	ret = tmc_lend(path->sink);
 	if (!ret) {
 		ret = bus_enable_hops(path);
 		if (ret)
 			tmc_take_back(path->sink);
 	}
-	raw_spin_unlock(&bus_lock);
+	link_release();
 	return ret;
 }
 
@@ -135,27 +62,11 @@ void bus_path_disable(struct bus_path *path)
 {
 	unsigned int n;
 
-	raw_spin_lock(&bus_lock);
+	link_hold();
 	for (n = 0; n < path->nr_hops; n++)
 		bus_disable_hop(&path->hops[n]);
 	tmc_take_back(path->sink);
-	raw_spin_unlock(&bus_lock);
-}
-
-void bus_hold(void)
-{
-	raw_spin_lock(&bus_lock);
-}
-
-void bus_release(void)
-{
-	raw_spin_unlock(&bus_lock);
-}
-
-void bus_gate(struct component *funnel, bool open)
-{
-	funnel->closed = !open;
-	bus_write_funnel(funnel);
+	link_release();
 }
 
 struct bus_path *bus_path_to(int cpu, const struct tmc *sink)
@@ -236,17 +147,21 @@ static struct device_node *bus_behind(struct device_node *endpoint, u8 *out, u8 
 	return node;
 }
 
-struct device_node *bus_only_output(const struct device_node *node)
+/* The CATU of an ETR is what its only output leads to. */
+static struct component *bus_find_catu(const struct device_node *etr)
 {
-	struct device_node *outputs = of_get_child_by_name(node, "out-ports");
+	struct device_node *outputs = of_get_child_by_name(etr, "out-ports");
 	struct device_node *endpoint = outputs ? of_graph_get_next_endpoint(outputs, NULL) : NULL;
+	struct component *component;
 	struct device_node *to;
 	u8 in, out;
 
 	to = endpoint ? bus_behind(endpoint, &out, &in) : NULL;
+	component = to ? component_of(to) : NULL;
+	of_node_put(to);
 	of_node_put(endpoint);
 	of_node_put(outputs);
-	return to;
+	return component && component->kind == COMPONENT_CATU ? component : NULL;
 }
 
 static bool bus_is_better(const struct bus_path *a, const struct bus_path *b)
@@ -278,6 +193,8 @@ static int bus_add(int cpu, const struct bus_path *so_far, struct tmc *sink)
 		return -ENOMEM;
 	path->sink = sink;
 	sink->gate = bus_gate_of(path);
+	if (sink->kind == TMC_ETR)
+		sink->catu = bus_find_catu(sink->component->dev->of_node);
 	list_for_each_entry(other, per_cpu_ptr(&paths, cpu), list) {
 		if (bus_is_better(path, other)) {
 			before = &other->list;
@@ -289,11 +206,11 @@ static int bus_add(int cpu, const struct bus_path *so_far, struct tmc *sink)
 }
 
 static int bus_walk(int cpu, const struct device_node *node, struct bus_path *so_far,
-		     unsigned int depth);
+		    unsigned int depth);
 
 /* From an input of @node on, which is the next component on the way @so_far. */
 static int bus_walk_through(int cpu, const struct device_node *node, struct bus_path *so_far,
-			     unsigned int depth)
+			    unsigned int depth)
 {
 	struct component *component = component_of(node);
 	int ret;
@@ -319,7 +236,7 @@ static int bus_walk_through(int cpu, const struct device_node *node, struct bus_
 
 /* All ways from one output of @node on. */
 static int bus_walk_output(int cpu, const struct device_node *node, struct device_node *endpoint,
-			    struct bus_path *so_far, unsigned int depth)
+			   struct bus_path *so_far, unsigned int depth)
 {
 	unsigned int nr_hops = so_far->nr_hops;
 	struct bus_hop *last = nr_hops ? &so_far->hops[nr_hops - 1] : NULL;
@@ -342,7 +259,7 @@ static int bus_walk_output(int cpu, const struct device_node *node, struct devic
 
 /* All ways from the outputs of @node on. */
 static int bus_walk(int cpu, const struct device_node *node, struct bus_path *so_far,
-		     unsigned int depth)
+		    unsigned int depth)
 {
 	struct device_node *outputs, *endpoint = NULL;
 	int ret = 0;

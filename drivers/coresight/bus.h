@@ -56,12 +56,12 @@ void bus_paths_forget(void);
 bool bus_paths_exist(void);
 
 /*
- * The sink of number @id, or if that is 0 the best one, that @cpu reaches, or if that is -1 all CPUs
- * in @cpus; NULL if there is none. Any context.
+ * The sink of number @id, or if that is 0 the best one, that @cpu reaches, or if that is -1 all
+ * CPUs in @cpus; NULL if there is none. Any context.
  */
 struct tmc *bus_paths_choose_sink(u32 id, int cpu, const struct cpumask *cpus);
 
-/* The path of @cpu to @sink, or its best one if that is NULL; NULL if there is none. Any context. */
+/* The path of @cpu to @sink, or to the best if that is NULL; NULL if there is none. Any context. */
 struct bus_path *bus_path_to(int cpu, const struct tmc *sink);
 
 /*
@@ -70,18 +70,5 @@ struct bus_path *bus_path_to(int cpu, const struct tmc *sink);
  */
 int bus_path_enable(struct bus_path *path);
 void bus_path_disable(struct bus_path *path);
-
-/*
- * Hold the bus: meanwhile no path is switched on or off. A trace unit that is stopped has to get rid
- * of what it has made, which takes an open gate; so it is stopped by who holds the bus. IRQs off.
- */
-void bus_hold(void);
-void bus_release(void);
-
-/* Open or close a funnel for all that comes through it. Bus held. */
-void bus_gate(struct component *funnel, bool open);
-
-/* The component that the only output of @node leads to, or NULL. of_node_put() it. */
-struct device_node *bus_only_output(const struct device_node *node);
 
 #endif /* ETM_BUS_H */

@@ -14,7 +14,6 @@
 
 #include "component.h"
 #include "etm_registers.h"
-#include "tmc.h"
 
 #define COMPONENT_LAR		0xfb0
 #define COMPONENT_LAR_KEY	0xc5acce55
@@ -106,7 +105,7 @@ int component_claim(struct component *component)
 		component_write(component, TRCCLAIM_SELF_HOSTED, TRCCLAIMSET);
 		if (component_claims(component) == TRCCLAIM_SELF_HOSTED)
 			return 0;
-		/* A debugger came at the same time. It sees ours, too, and may step back as well. */
+		/* A debugger came at the same time. It sees ours, and may step back, too. */
 		component_write(component, TRCCLAIM_SELF_HOSTED, TRCCLAIMCLR);
 	}
 	component_lock(component->base);
@@ -152,13 +151,12 @@ static void component_remove(struct amba_device *adev)
 	list_del(&component->list);
 }
 
-/* Reboot and kexec: whatever writes to memory must not go on. */
 static void component_shutdown(struct amba_device *adev)
 {
-	const struct component *component = amba_get_drvdata(adev);
+	struct component *component = amba_get_drvdata(adev);
 
-	if (component->tmc)
-		tmc_shut_down(component->tmc);
+	if (component->shut_down)
+		component->shut_down(component);
 }
 
 /*

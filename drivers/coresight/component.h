@@ -36,10 +36,11 @@ enum component_kind {
  * @base: its registers
  * @kind: what it is
  * @part: part number by its peripheral ID (IHI 0029)
- * @users: who have it claimed; guarded by the bus's lock (bus.c), as all below
+ * @users: who have it claimed; guarded by the bus's lock (link.h), as all below
  * @ports: paths through each of its ports
  * @closed: a funnel that lets nothing through for now
- * @tmc: what it is as a TMC; set before anybody traces
+ * @tmc: what it is as a TMC; set before anybody traces, as @shut_down
+ * @shut_down: reboot and kexec: it must not write to memory any more; or NULL
  */
 struct component {
 	struct list_head list;
@@ -51,6 +52,7 @@ struct component {
 	unsigned int ports[COMPONENT_PORTS];
 	bool closed;
 	struct tmc *tmc;
+	void (*shut_down)(struct component *component);
 };
 
 /* Bind to all that are free, and let go of them. May sleep. */

@@ -17,11 +17,11 @@
 #include <linux/platform_device.h>
 #include <linux/string.h>
 
+#include "bus.h"
 #include "compat.h"
 #include "component.h"
 #include "devices.h"
 #include "etm.h"
-#include "bus.h"
 #include "tmc.h"
 
 static cpumask_t units, buffers;

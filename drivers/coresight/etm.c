@@ -45,6 +45,14 @@ static struct {
 	u32 least_cycles;
 } etm_all;
 
+/* Writes before it take effect before whatever follows. */
+static void etm_synchronize(const struct etm *etm)
+{
+	if (etm->base)
+		dsb(sy);
+	isb();
+}
+
 static unsigned long etm_caps_of(const struct etm *etm)
 {
 	unsigned long caps = 0;

@@ -12,10 +12,8 @@
 
 #include <linux/io.h>
 
-#include <asm/barrier.h>
 #include <asm/sysreg.h>
 
-#include "etm.h"
 #include "etm_registers.h"
 
 /* op0 is 2, op1 is 1; the register's number, a fourth of its offset, is CRn, op2 and CRm. */
@@ -53,13 +51,5 @@
 		etm_write_address(etm, type, TRCACATR(2 * (n)));		\
 		etm_write_address(etm, type, TRCACATR(2 * (n) + 1));		\
 	} while (0)
-
-/* Writes before it take effect before whatever follows. */
-static inline void etm_synchronize(const struct etm *etm)
-{
-	if (etm->base)
-		dsb(sy);
-	isb();
-}
 
 #endif /* ETM_ACCESS_H */

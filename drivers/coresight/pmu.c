@@ -4,7 +4,7 @@
  * by the trace bus to a sink that they share (TMC).
  *
  * devices.c, component.c: whose they are; config.c: what to trace; etm.c: the trace unit's
- * registers; trbe.c: the trace buffer's; bus.c: those on the way to a sink; tmc.c: a sink's;
+ * registers; trbe.c: the trace buffer's; bus.c, link.c: the way to a sink; tmc.c: a sink's;
  * sysfs.c: what decoders have to know. The framework does everything else.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -20,11 +20,12 @@
 #include <linux/string.h>
 
 #include "auxpmu.h"
+#include "bus.h"
 #include "compat.h"
 #include "config.h"
 #include "devices.h"
 #include "etm.h"
-#include "bus.h"
+#include "link.h"
 #include "sysfs.h"
 #include "tmc.h"
 #include "trbe.h"
@@ -219,9 +220,9 @@ static void etm_pmu_release(void)
 		etm_release();
 		return;
 	}
-	bus_hold();
+	link_hold();
 	etm_release();
-	bus_release();
+	link_release();
 	bus_path_disable(path);
 	__this_cpu_write(active_path, NULL);
 }
@@ -279,9 +280,9 @@ static void etm_pmu_disarm(struct auxpmu_unit *unit)
 	const struct etm_config *config = auxpmu_unit_event(unit)->private;
 
 	if (config->sink) {
-		bus_hold();
+		link_hold();
 		etm_stop();
-		bus_release();
+		link_release();
 		return;
 	}
 	etm_stop();

@@ -9,13 +9,12 @@
 #include <linux/gfp.h>
 #include <linux/minmax.h>
 #include <linux/of.h>
-#include <linux/of_graph.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "component.h"
-#include "bus.h"
+#include "link.h"
 #include "tmc.h"
 
 #define TMC_RSZ			0x004
@@ -97,7 +96,7 @@ static void tmc_program_memory(const struct tmc *tmc)
 
 	if (tmc->save_restore)
 		accesses |= TMC_AXICTL_READ_CACHE;
-	component_write(component, tmc->desc.size / sizeof(u32), TMC_RSZ);
+	component_write(component, tmc->bytes / sizeof(u32), TMC_RSZ);
 	component_write(component, accesses, TMC_AXICTL);
 	tmc_write_pair(tmc, address, TMC_DBALO, TMC_DBAHI);
 	if (tmc->save_restore) {
@@ -141,18 +140,28 @@ static void tmc_flush(const struct tmc *tmc, u32 control)
 	component_wait(tmc->component, TMC_FFCR, TMC_FFCR_FLUSH, 0);
 }
 
+/*
+ * How much it holds, if it has written up to @to. It writes whole frames; of one that is not, the
+ * rest is lost.
+ */
+static void tmc_note_held(struct tmc *tmc, u64 to)
+{
+	if (to > tmc->bytes) {
+		tmc->failed = true;
+		return;
+	}
+	tmc->cut = to % TMC_FRAME;
+	to = round_down(to, TMC_FRAME);
+	tmc->held = tmc->wrapped ? tmc->bytes : to;
+	tmc->oldest = tmc->wrapped ? to % tmc->bytes : 0;
+}
+
 /* Where trace is in an ETR's memory. */
 static void tmc_find_trace(struct tmc *tmc)
 {
 	dma_addr_t address = tmc->address[tmc->now];
-	u64 to = tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - address;
 
-	if (to > tmc->desc.size || to % TMC_FRAME) {
-		tmc->failed = true;
-		return;
-	}
-	tmc->held = tmc->wrapped ? tmc->desc.size : to;
-	tmc->oldest = tmc->wrapped ? to % tmc->desc.size : 0;
+	tmc_note_held(tmc, tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - address);
 	dma_sync_single_for_cpu(tmc->component->dev, address, tmc->held, DMA_FROM_DEVICE);
 }
 
@@ -160,14 +169,10 @@ static void tmc_find_trace(struct tmc *tmc)
 static void tmc_read_ram(struct tmc *tmc)
 {
 	u32 *words = (u32 *)tmc->memory[0];
-	u32 to = component_read(tmc->component, TMC_RWP);
 	u64 n;
 
-	if (to > tmc->desc.size || to % TMC_FRAME) {
-		tmc->failed = true;
-		return;
-	}
-	tmc->held = tmc->wrapped ? tmc->desc.size : to;
+	tmc_note_held(tmc, component_read(tmc->component, TMC_RWP));
+	tmc->oldest = 0;
 	for (n = 0; n < tmc->held / sizeof(u32); n++)
 		words[n] = component_read(tmc->component, TMC_RRD);
 }
@@ -180,12 +185,13 @@ static void tmc_halt(struct tmc *tmc)
 	/* The memory that was copied is the device's again. */
 	if (tmc->kind == TMC_ETR && tmc->held)
 		dma_sync_single_for_device(tmc->component->dev, tmc->address[tmc->held_in],
-					   tmc->desc.size, DMA_FROM_DEVICE);
+					   tmc->bytes, DMA_FROM_DEVICE);
 	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
 	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
 	tmc->held = 0;
 	tmc->held_in = tmc->now;
 	tmc->oldest = 0;
+	tmc->cut = false;
 	tmc->wrapped = status & TMC_STS_FULL;
 	tmc->failed = status & TMC_STS_MEMORY_ERROR;
 	if (!tmc->failed && tmc->kind == TMC_ETR)
@@ -210,22 +216,22 @@ static int tmc_turn(struct auxpmu_sink *sink)
 	struct tmc *tmc = sink->private;
 	int ret;
 
-	bus_hold();
+	link_hold();
 	if (tmc->gate) {
 		/* What units have made comes before the gate closes, what they make then waits. */
 		tmc_flush(tmc, 0);
-		bus_gate(tmc->gate, false);
+		link_gate(tmc->gate, false);
 	}
 	tmc_halt(tmc);
 	/* Without a gate, trace of other units was lost meanwhile; the next position says so. */
 	tmc->missing = tmc->missed;
-	tmc->missed = !tmc->gate;
+	tmc->missed = !tmc->gate || tmc->cut;
 	if (tmc->kind == TMC_ETR)
 		tmc->now ^= 1;
 	ret = tmc_run(tmc);
 	if (tmc->gate)
-		bus_gate(tmc->gate, true);
-	bus_release();
+		link_gate(tmc->gate, true);
+	link_release();
 	return ret;
 }
 
@@ -234,14 +240,14 @@ static void tmc_position(struct auxpmu_sink *sink, struct auxpmu_position *posit
 	const struct tmc *tmc = sink->private;
 
 	position->bytes = tmc->held;
-	position->gap = tmc->wrapped || tmc->failed || tmc->missing;
+	position->gap = tmc->wrapped || tmc->failed || tmc->cut || tmc->missing;
 }
 
 static unsigned int tmc_spans(struct auxpmu_sink *sink, struct auxpmu_span spans[2])
 {
 	const struct tmc *tmc = sink->private;
 	const u8 *memory = tmc->memory[tmc->held_in];
-	u64 first = min(tmc->held, tmc->desc.size - tmc->oldest);
+	u64 first = min(tmc->held, tmc->bytes - tmc->oldest);
 
 	spans[0] = (struct auxpmu_span){ .data = memory + tmc->oldest, .length = first };
 	spans[1] = (struct auxpmu_span){ .data = memory, .length = tmc->held - first };
@@ -256,10 +262,11 @@ static const struct auxpmu_sink_ops tmc_sink_ops = {
 	.spans = tmc_spans,
 };
 
-void tmc_shut_down(struct tmc *tmc)
+/* Whoever used it, it must not write to memory any more. */
+static void tmc_shut_down(struct component *component)
 {
-	component_unlock(tmc->component->base);
-	component_write(tmc->component, 0, TMC_CTL);
+	component_unlock(component->base);
+	component_write(component, 0, TMC_CTL);
 }
 
 /* --- whose it is ---------------------------------------------------------------------------- */
@@ -334,7 +341,7 @@ static void tmc_free_memory(struct tmc *tmc)
 	}
 	for (n = 0; n < TMC_MEMORIES; n++) {
 		if (tmc->memory[n])
-			dma_free_noncoherent(tmc->component->dev, tmc->desc.size, tmc->memory[n],
+			dma_free_noncoherent(tmc->component->dev, tmc->bytes, tmc->memory[n],
 					     tmc->address[n], DMA_FROM_DEVICE);
 		tmc->memory[n] = NULL;
 	}
@@ -344,7 +351,7 @@ static bool tmc_has_memory(struct tmc *tmc, u32 bytes)
 {
 	unsigned int n;
 
-	tmc->desc.size = bytes;
+	tmc->bytes = bytes;
 	for (n = 0; n < TMC_MEMORIES; n++) {
 		tmc->memory[n] = dma_alloc_noncoherent(tmc->component->dev, bytes, &tmc->address[n],
 						       DMA_FROM_DEVICE, GFP_KERNEL | __GFP_NOWARN);
@@ -376,21 +383,11 @@ static int tmc_make_memory(struct tmc *tmc, u32 devid)
 
 static int tmc_make_ram(struct tmc *tmc)
 {
-	tmc->desc.size = (u64)component_read(tmc->component, TMC_RSZ) * sizeof(u32);
-	if (!tmc->desc.size)
+	tmc->bytes = (u64)component_read(tmc->component, TMC_RSZ) * sizeof(u32);
+	if (!tmc->bytes)
 		return -ENODEV;
-	tmc->memory[0] = vzalloc(tmc->desc.size);
+	tmc->memory[0] = vzalloc(tmc->bytes);
 	return tmc->memory[0] ? 0 : -ENOMEM;
-}
-
-/* The CATU is what an ETR's output leads to. */
-static struct component *tmc_find_catu(const struct device_node *node)
-{
-	struct device_node *to = bus_only_output(node);
-	struct component *component = to ? component_of(to) : NULL;
-
-	of_node_put(to);
-	return component && component->kind == COMPONENT_CATU ? component : NULL;
 }
 
 static int tmc_prepare(struct tmc *tmc)
@@ -409,16 +406,14 @@ static int tmc_prepare(struct tmc *tmc)
 	snprintf(tmc->name, TMC_NAME, "%s%u", tmc_kinds[tmc->kind], numbers[tmc->kind]++);
 	/* Behind those of the trace buffers, which are numbered by their CPUs. */
 	tmc->id = nr_cpu_ids + 1 + ids++;
-	tmc->desc.ops = &tmc_sink_ops;
-	tmc->desc.polled = true;
-	if (tmc->kind == TMC_ETR) {
-		tmc->catu = tmc_find_catu(component->dev->of_node);
-		ret = tmc_make_memory(tmc, devid);
-	} else {
-		ret = tmc_make_ram(tmc);
-	}
+	ret = tmc->kind == TMC_ETR ? tmc_make_memory(tmc, devid) : tmc_make_ram(tmc);
 	if (ret)
 		return ret;
+	tmc->desc = (struct auxpmu_sink_desc){
+		.ops = &tmc_sink_ops,
+		.size = tmc->bytes,
+		.polled = true,
+	};
 	tmc->sink = auxpmu_sink_make(&tmc->desc, tmc);
 	return PTR_ERR_OR_ZERO(tmc->sink);
 }
@@ -439,6 +434,7 @@ static int tmc_make(struct component *component)
 		return ret == -ENOMEM ? ret : 0;
 	}
 	component->tmc = tmc;
+	component->shut_down = tmc_shut_down;
 	return 0;
 }
 
@@ -464,6 +460,7 @@ void tmcs_free(void)
 		if (!tmc)
 			continue;
 		component->tmc = NULL;
+		component->shut_down = NULL;
 		auxpmu_sink_free(tmc->sink);
 		tmc_free_memory(tmc);
 		kfree(tmc);

@@ -29,8 +29,8 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
 /**
  * struct tmc - a TMC
  * @component: its registers
- * @catu: which translates its addresses, or NULL
- * @gate: the funnel that all its trace comes through, or NULL; set before anybody traces
+ * @catu: which translates its addresses, or NULL; set when the paths are found, as @gate
+ * @gate: the funnel that all its trace comes through, or NULL
  * @kind: which
  * @save_restore: of SoC-600: its pointers and its status stay as they were
  * @name: as in sysfs sinks/
@@ -40,13 +40,15 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @sink: what the framework made of it
  * @users: events that use it as a sink; guarded by the bus's lock, as @links
  * @links: paths for which it is a link
- * @memory: where its trace is, or is read to: @desc.size bytes; an ETR has two of them
+ * @bytes: of its RAM, or of each of an ETR's memories
+ * @memory: where its trace is, or is read to; an ETR has two of them
  * @address: those of an ETR's memories for devices
  * @now: which of them it uses
  * @held_in: which of them holds what it held
  * @held: bytes that it held when it was stopped
  * @oldest: offset of the oldest of them
  * @wrapped: it had overwritten older ones
+ * @cut: its last frame was not whole
  * @failed: what it held cannot be told
  * @missed: trace may have been lost since, before what it will hold next
  * @missing: trace may be missing in front of what it held
@@ -64,6 +66,7 @@ struct tmc {
 	struct auxpmu_sink *sink;
 	unsigned int users;
 	unsigned int links;
+	u64 bytes;
 	u8 *memory[TMC_MEMORIES];
 	dma_addr_t address[TMC_MEMORIES];
 	unsigned int now;
@@ -71,6 +74,7 @@ struct tmc {
 	u64 held;
 	u64 oldest;
 	bool wrapped;
+	bool cut;
 	bool failed;
 	bool missed;
 	bool missing;
@@ -93,8 +97,5 @@ void tmc_take_back(struct tmc *tmc);
 /* An ETF as a link: switch it on for one more path, or off. Likewise. */
 int tmc_link(struct tmc *tmc);
 void tmc_unlink(struct tmc *tmc);
-
-/* Whoever used it, it must not write to memory any more. Any context. */
-void tmc_shut_down(struct tmc *tmc);
 
 #endif /* ETM_TMC_H */

@@ -102,7 +102,8 @@ int trbe_detect(const char **why)
 	if (id & TRBIDR_P)
 		return -ENODEV;
 	if (arm64_kernel_unmapped_at_el0()) {
-		*why = "KPTI hides the kernel from user code, and its memory from a trace buffer; boot with kpti=off if that is acceptable";
+		*why = "KPTI hides the kernel from user code, and its memory from a trace buffer; "
+		       "boot with kpti=off if that is acceptable";
 		return -EOPNOTSUPP;
 	}
 	if (trbe_has_erratum_1902691()) {

@@ -2,16 +2,16 @@
 /*
  * Sinks, see sink.h: who may share one, when it is on, and when its trace is collected.
  *
- * Trace of all CPUs lies in the sink's memory as it came, and whoever collects it gets all of it. So
- * that a decoder finds a CPU's trace in one piece, it should be the same unit as long as trace comes:
- * the collector. It collects when a poll is due or the sink interrupts, and when it is disarmed. Of
- * the others only the last one collects, when it is disarmed; what those that go before have written
- * stays for whoever is left. A unit that is sampled collects, too. When another unit collects than
- * before, what it gets has trace missing in front of it, and says so. The sum of the areas has each
- * byte once.
+ * Trace of all CPUs lies in the sink's memory as it came, and whoever collects it gets all of it.
+ * So that a decoder finds a CPU's trace in one piece, it should be the same unit as long as trace
+ * comes: the collector. It collects when a poll is due or the sink interrupts, and when it is
+ * disarmed. Of the others only the last one collects, when it is disarmed; what those that go
+ * before have written stays for whoever is left. A unit that is sampled collects, too. When another
+ * unit collects than before, what it gets has trace missing in front of it, and says so. The sum of
+ * the areas has each byte once.
  *
- * Any unit may be the collector. Consumers stop the events of one CPU after the other, from the first
- * on; so it is the one of the last CPU, which is there to the end.
+ * Any unit may be the collector. Consumers stop the events of one CPU after the other, from the
+ * first on; so it is the one of the last CPU, which is there to the end.
  *
  * The lock is a leaf: inside it only the backend's sink operations are called, and, while a unit
  * collects, the perf core's functions of that unit's transaction.

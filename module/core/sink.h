@@ -53,9 +53,9 @@ bool auxpmu_sink_hands_over(struct core_unit *unit);
 void auxpmu_sink_sampled(struct core_unit *unit);
 
 /*
- * The unit is disarmed: keep everybody else from the sink until it is through. If it is the one that
- * collects, stop the sink if need be, until the trace of all units has been copied; then it goes on,
- * for the other units. Else there is nothing to copy.
+ * The unit is disarmed: keep everybody else from the sink until it is through. If it is the one
+ * that collects, stop the sink if need be, until the trace of all units has been copied; then it
+ * goes on, for the other units. Else there is nothing to copy.
  */
 void auxpmu_sink_stop(struct core_unit *unit);
 void auxpmu_sink_go_on(struct core_unit *unit);

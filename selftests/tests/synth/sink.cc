@@ -313,7 +313,8 @@ TEST_CASE("While events share a sink, the trace of all is in one area, in one pi
 		for (auto &user : pair.users)
 			user->event.disable().value();
 		read();
-		const Ledger &full = areas[0].bytes() ? areas[0] : areas[1], &empty = areas[0].bytes() ? areas[1] : areas[0];
+		const Ledger &full = areas[0].bytes() ? areas[0] : areas[1],
+			     &empty = areas[0].bytes() ? areas[1] : areas[0];
 		CHECK(full.error == "");
 		CHECK(full.streams() == 2);
 		CHECK(full.barriers == 0);
