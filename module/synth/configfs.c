@@ -144,6 +144,7 @@ NUMBER(format, format, ANY, 0, 255);
 NUMBER(shared, shared, ANY, 0, 1);
 NUMBER(polled, polled, ANY, 0, 1);
 NUMBER(continuous, continuous, ANY, 0, 1);
+NUMBER(turning, turning, ANY, 0, 1);
 NUMBER(no_nmi, no_nmi, ANY, 0, 1);
 NUMBER(granule, limits.granule, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(min_chunk, limits.min_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
@@ -380,6 +381,7 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_shared,
 	&unit_attr_polled,
 	&unit_attr_continuous,
+	&unit_attr_turning,
 	&unit_attr_no_nmi,
 	&unit_attr_cpus,
 	&unit_attr_min_chunk,

@@ -3,7 +3,8 @@
  * A sink that the synthetic units of all CPUs share, as the ETM of several CPUs share an ETR or
  * ETB: one memory, into which records come in the order in which they are written. When it is full
  * it drops what comes, and so it does while it is stopped. It interrupts when it is half full, on
- * CPU 0, or not at all. If the model is continuous, it goes round and round while it is read.
+ * CPU 0, or not at all. If the model is continuous, it goes round and round while it is read; if it
+ * is turning, there are two memories, and it goes on in the other one.
  */
 #include <linux/err.h>
 #include <linux/math64.h>
@@ -27,10 +28,13 @@
  * @interrupting: it has interrupted since it was started
  * @head: bytes written since it was started
  * @tail: bytes consumed since then
+ * @held: bytes in what was stopped, or turned away from
+ * @now: which of the memories it writes into
+ * @held_in: which of them has these bytes
  * @counted: bytes of which the last position has told
  * @lost: bytes dropped that no position has told of yet
  * @told: bytes dropped of which the last position has told
- * @ram: its memory
+ * @ram: its memories
  */
 struct synth_sink {
 	struct auxpmu_sink *sink;
@@ -42,10 +46,13 @@ struct synth_sink {
 	bool interrupting;
 	u64 head;
 	u64 tail;
+	u64 held;
+	unsigned int now;
+	unsigned int held_in;
 	u64 counted;
 	u64 lost;
 	u64 told;
-	u8 *ram;
+	u8 *ram[2];
 };
 
 /* What the last position has told of is not lost once more. */
@@ -55,6 +62,15 @@ static void synth_sink_forget_told(struct synth_sink *sink)
 	sink->told = 0;
 }
 
+static void synth_sink_run(struct synth_sink *sink)
+{
+	sink->on = true;
+	sink->interrupting = false;
+	sink->head = 0;
+	sink->tail = 0;
+	synth_sink_forget_told(sink);
+}
+
 static int synth_sink_start(struct auxpmu_sink *pub)
 {
 	struct synth_sink *sink = pub->private;
@@ -62,13 +78,17 @@ static int synth_sink_start(struct auxpmu_sink *pub)
 	if (synth_fault(sink->synth, SYNTH_FAULT_SINK))
 		return -EIO;
 	raw_spin_lock(&sink->bus);
-	sink->on = true;
-	sink->interrupting = false;
-	sink->head = 0;
-	sink->tail = 0;
-	synth_sink_forget_told(sink);
+	synth_sink_run(sink);
 	raw_spin_unlock(&sink->bus);
 	return 0;
+}
+
+static void synth_sink_halt(struct synth_sink *sink)
+{
+	sink->on = false;
+	synth_sink_forget_told(sink);
+	sink->held = sink->head - sink->tail;
+	sink->held_in = sink->now;
 }
 
 static void synth_sink_stop(struct auxpmu_sink *pub)
@@ -76,8 +96,23 @@ static void synth_sink_stop(struct auxpmu_sink *pub)
 	struct synth_sink *sink = pub->private;
 
 	raw_spin_lock(&sink->bus);
-	sink->on = false;
+	synth_sink_halt(sink);
 	raw_spin_unlock(&sink->bus);
+}
+
+static int synth_sink_turn(struct auxpmu_sink *pub)
+{
+	struct synth_sink *sink = pub->private;
+	bool fails = synth_fault(sink->synth, SYNTH_FAULT_SINK);
+
+	raw_spin_lock(&sink->bus);
+	synth_sink_halt(sink);
+	if (!fails) {
+		sink->now ^= 1;
+		synth_sink_run(sink);
+	}
+	raw_spin_unlock(&sink->bus);
+	return fails ? -EIO : 0;
 }
 
 static void synth_sink_position(struct auxpmu_sink *pub, struct auxpmu_position *position)
@@ -85,7 +120,7 @@ static void synth_sink_position(struct auxpmu_sink *pub, struct auxpmu_position 
 	struct synth_sink *sink = pub->private;
 
 	raw_spin_lock(&sink->bus);
-	sink->counted = sink->head - sink->tail;
+	sink->counted = sink->synth->model.continuous ? sink->head - sink->tail : sink->held;
 	position->bytes = sink->counted;
 	position->lost = sink->lost;
 	sink->told = sink->lost;
@@ -97,12 +132,14 @@ static void synth_sink_position(struct auxpmu_sink *pub, struct auxpmu_position 
 static unsigned int synth_sink_spans(struct auxpmu_sink *pub, struct auxpmu_span spans[2])
 {
 	const struct synth_sink *sink = pub->private;
-	u64 from, first;
+	const u8 *ram = sink->ram[sink->held_in];
+	u64 from = 0, first;
 
-	div64_u64_rem(sink->tail, sink->desc.size, &from);
+	if (sink->synth->model.continuous)
+		div64_u64_rem(sink->tail, sink->desc.size, &from);
 	first = min(sink->counted, sink->desc.size - from);
-	spans[0] = (struct auxpmu_span){ .data = sink->ram + from, .length = first };
-	spans[1] = (struct auxpmu_span){ .data = sink->ram, .length = sink->counted - first };
+	spans[0] = (struct auxpmu_span){ .data = ram + from, .length = first };
+	spans[1] = (struct auxpmu_span){ .data = ram, .length = sink->counted - first };
 	return 2;
 }
 
@@ -124,6 +161,14 @@ static const struct auxpmu_sink_ops sink_ops = {
 	.spans = synth_sink_spans,
 };
 
+static const struct auxpmu_sink_ops turning_ops = {
+	.start = synth_sink_start,
+	.stop = synth_sink_stop,
+	.turn = synth_sink_turn,
+	.position = synth_sink_position,
+	.spans = synth_sink_spans,
+};
+
 static const struct auxpmu_sink_ops continuous_ops = {
 	.start = synth_sink_start,
 	.stop = synth_sink_stop,
@@ -140,7 +185,7 @@ static void synth_sink_take(struct synth_sink *sink, struct synth_stream *stream
 
 	if (sink->on && sink->head - sink->tail + stream->record <= sink->desc.size) {
 		div64_u64_rem(sink->head, sink->desc.size, &at);
-		synth_write_record(stream, sink->ram + at, kind);
+		synth_write_record(stream, sink->ram[sink->now] + at, kind);
 		sink->head += stream->record;
 		return;
 	}
@@ -203,16 +248,18 @@ struct synth_sink *synth_sink_make(struct synth *synth)
 	INIT_CSD(&sink->irq, synth_sink_handle, sink);
 	sink->synth = synth;
 	sink->desc = (struct auxpmu_sink_desc){
-		.ops = synth->model.continuous ? &continuous_ops : &sink_ops,
+		.ops = synth->model.continuous ? &continuous_ops :
+		       synth->model.turning ? &turning_ops : &sink_ops,
 		.size = synth->model.ram,
 		.polled = synth->model.polled,
 	};
-	sink->ram = kvmalloc(sink->desc.size, GFP_KERNEL);
-	sink->sink = sink->ram ? auxpmu_sink_make(&sink->desc, sink) : ERR_PTR(-ENOMEM);
+	sink->ram[0] = kvmalloc(2 * sink->desc.size, GFP_KERNEL);
+	sink->ram[1] = sink->ram[0] + sink->desc.size;
+	sink->sink = sink->ram[0] ? auxpmu_sink_make(&sink->desc, sink) : ERR_PTR(-ENOMEM);
 	if (IS_ERR(sink->sink)) {
 		struct synth_sink *error = ERR_CAST(sink->sink);
 
-		kvfree(sink->ram);
+		kvfree(sink->ram[0]);
 		kfree(sink);
 		return error;
 	}
@@ -230,6 +277,6 @@ void synth_sink_free(struct synth_sink *sink)
 	/* Calls of one CPU are served in their order. */
 	smp_call_function_single(0, synth_sink_nothing, NULL, 1);
 	auxpmu_sink_free(sink->sink);
-	kvfree(sink->ram);
+	kvfree(sink->ram[0]);
 	kfree(sink);
 }

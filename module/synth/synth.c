@@ -38,8 +38,10 @@ const char *synth_model_wrong(const struct synth_model *model)
 		return "shared takes output copy";
 	if (model->shared && !model->record)
 		return "shared takes records of one size: set record";
-	if ((model->polled || model->continuous) && !model->shared)
-		return "polled and continuous take shared";
+	if ((model->polled || model->continuous || model->turning) && !model->shared)
+		return "polled, continuous and turning take shared";
+	if (model->continuous && model->turning)
+		return "it is continuous or turning, not both";
 	if (model->shared && model->ram % model->record)
 		return "shared takes ram of whole records";
 	return NULL;

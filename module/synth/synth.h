@@ -40,6 +40,7 @@
  * @shared: with output copy: the units of all CPUs write into one memory of @ram bytes
  * @polled: that does not interrupt
  * @continuous: that can be read while it takes more
+ * @turning: of which there are two, one of which takes trace while the other is read
  * @no_nmi: its operations cannot be called in NMI: 0 or 1
  * @cpus: list of the CPUs that have a unit; empty: all
  * @limits: its limits
@@ -59,6 +60,7 @@ struct synth_model {
 	u64 shared;
 	u64 polled;
 	u64 continuous;
+	u64 turning;
 	u64 no_nmi;
 	char cpus[SYNTH_CPUS_MAX];
 	struct auxpmu_limits limits;
