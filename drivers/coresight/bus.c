@@ -69,6 +69,23 @@ void bus_path_disable(struct bus_path *path)
 	link_release();
 }
 
+void bus_path_restore(const struct bus_path *path)
+{
+	unsigned int n;
+
+	link_hold();
+	tmc_restore(path->sink);
+	for (n = path->nr_hops; n--;) {
+		struct component *component = path->hops[n].component;
+
+		if (component->kind == COMPONENT_TMC)
+			tmc_restore(component->tmc);
+		else
+			link_restore(component);
+	}
+	link_release();
+}
+
 struct bus_path *bus_path_to(int cpu, const struct tmc *sink)
 {
 	struct bus_path *path;
@@ -147,21 +164,24 @@ static struct device_node *bus_behind(struct device_node *endpoint, u8 *out, u8 
 	return node;
 }
 
-/* The CATU of an ETR is what its only output leads to. */
-static struct component *bus_find_catu(const struct device_node *etr)
+/*
+ * The CATU of an ETR is what its only output leads to. False if there is one that is not ours: then
+ * nobody knows where its addresses go.
+ */
+static bool bus_find_catu(struct tmc *etr)
 {
-	struct device_node *outputs = of_get_child_by_name(etr, "out-ports");
+	struct device_node *outputs = of_get_child_by_name(etr->component->dev->of_node,
+							   "out-ports");
 	struct device_node *endpoint = outputs ? of_graph_get_next_endpoint(outputs, NULL) : NULL;
-	struct component *component;
 	struct device_node *to;
 	u8 in, out;
 
 	to = endpoint ? bus_behind(endpoint, &out, &in) : NULL;
-	component = to ? component_of(to) : NULL;
+	etr->catu = to ? component_of(to) : NULL;
 	of_node_put(to);
 	of_node_put(endpoint);
 	of_node_put(outputs);
-	return component && component->kind == COMPONENT_CATU ? component : NULL;
+	return !to || etr->catu;
 }
 
 static bool bus_is_better(const struct bus_path *a, const struct bus_path *b)
@@ -184,17 +204,27 @@ static struct component *bus_gate_of(const struct bus_path *path)
 	return gate;
 }
 
+/* What all its trace comes through: nothing, if paths come by different funnels. */
+static void bus_note_gate(struct tmc *sink, struct component *gate)
+{
+	if (sink->reached && sink->gate != gate)
+		gate = NULL;
+	sink->gate = gate;
+	sink->reached = true;
+}
+
 static int bus_add(int cpu, const struct bus_path *so_far, struct tmc *sink)
 {
-	struct bus_path *path = kmemdup(so_far, sizeof(*so_far), GFP_KERNEL), *other;
 	struct list_head *before = per_cpu_ptr(&paths, cpu);
+	struct bus_path *path, *other;
 
+	if (sink->kind == TMC_ETR && !bus_find_catu(sink))
+		return 0;
+	path = kmemdup(so_far, sizeof(*so_far), GFP_KERNEL);
 	if (!path)
 		return -ENOMEM;
 	path->sink = sink;
-	sink->gate = bus_gate_of(path);
-	if (sink->kind == TMC_ETR)
-		sink->catu = bus_find_catu(sink->component->dev->of_node);
+	bus_note_gate(sink, bus_gate_of(path));
 	list_for_each_entry(other, per_cpu_ptr(&paths, cpu), list) {
 		if (bus_is_better(path, other)) {
 			before = &other->list;
@@ -257,11 +287,22 @@ static int bus_walk_output(int cpu, const struct device_node *node, struct devic
 	return ret;
 }
 
+static unsigned int bus_nr_paths(int cpu)
+{
+	const struct bus_path *path;
+	unsigned int nr = 0;
+
+	list_for_each_entry(path, per_cpu_ptr(&paths, cpu), list)
+		nr++;
+	return nr;
+}
+
 /* All ways from the outputs of @node on. */
 static int bus_walk(int cpu, const struct device_node *node, struct bus_path *so_far,
 		    unsigned int depth)
 {
 	struct device_node *outputs, *endpoint = NULL;
+	unsigned int before = bus_nr_paths(cpu);
 	int ret = 0;
 
 	if (so_far->nr_hops == BUS_HOPS || depth > BUS_HOPS)
@@ -272,6 +313,12 @@ static int bus_walk(int cpu, const struct device_node *node, struct bus_path *so
 		if (!endpoint)
 			break;
 		ret = bus_walk_output(cpu, node, endpoint, so_far, depth);
+		/*
+		 * A replicator without registers sends all trace to all its outputs, so that of
+		 * two sinks behind it each would get what is meant for the other: one is used.
+		 */
+		if (component_kind_of(node) == COMPONENT_STATIC && bus_nr_paths(cpu) > before)
+			break;
 	}
 	of_node_put(endpoint);
 	of_node_put(outputs);

@@ -71,4 +71,7 @@ struct bus_path *bus_path_to(int cpu, const struct tmc *sink);
 int bus_path_enable(struct bus_path *path);
 void bus_path_disable(struct bus_path *path);
 
+/* The machine was suspended: tell all on the way anew what they were told. IRQs off. */
+void bus_path_restore(const struct bus_path *path);
+
 #endif /* ETM_BUS_H */

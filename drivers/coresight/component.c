@@ -6,10 +6,12 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/amba/bus.h>
+#include <linux/clk.h>
 #include <linux/delay.h>
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/errno.h>
+#include <linux/mutex.h>
 #include <linux/of.h>
 
 #include "component.h"
@@ -24,7 +26,10 @@
 /* Microseconds that a component gets to do something: as in-tree. */
 #define COMPONENT_PATIENCE	100
 
+/* Devices may be bound by several threads. */
+static DEFINE_MUTEX(components_lock);
 static LIST_HEAD(components);
+static bool components_closed;
 
 const struct of_device_id component_match[] = {
 	{ .compatible = "arm,coresight-etm4x", .data = (void *)COMPONENT_UNIT },
@@ -80,6 +85,13 @@ bool component_wait(const struct component *component, u32 offset, u32 mask, u32
 	return false;
 }
 
+void component_settle(const struct component *component, u32 offset)
+{
+	component_read(component, offset);
+	/* What was written to it has arrived when it was read, and whatever follows waits. */
+	mb();
+}
+
 void component_unlock(void __iomem *base)
 {
 	writel_relaxed(COMPONENT_LAR_KEY, base + COMPONENT_LAR);
@@ -94,6 +106,12 @@ static u32 component_claims(const struct component *component)
 {
 	return component_read(component, TRCCLAIMCLR) &
 	       (TRCCLAIM_EXTERNAL | TRCCLAIM_SELF_HOSTED);
+}
+
+void component_restore(const struct component *component)
+{
+	component_unlock(component->base);
+	component_write(component, TRCCLAIM_SELF_HOSTED, TRCCLAIMSET);
 }
 
 int component_claim(struct component *component)
@@ -123,10 +141,37 @@ void component_disclaim(struct component *component)
 
 /* --- devices -------------------------------------------------------------------------------- */
 
+static void component_clock_off(void *clock)
+{
+	clk_disable_unprepare(clock);
+}
+
+/* The bus takes care of the clock of the registers, not of that of trace. */
+static int component_clock_on(struct device *dev)
+{
+	struct clk *clock = devm_clk_get_optional(dev, "atclk");
+	int ret = IS_ERR(clock) ? PTR_ERR(clock) : clk_prepare_enable(clock);
+
+	return ret ?: devm_add_action_or_reset(dev, component_clock_off, clock);
+}
+
+static int component_add(struct component *component)
+{
+	bool closed;
+
+	mutex_lock(&components_lock);
+	closed = components_closed;
+	if (!closed)
+		list_add_tail(&component->list, &components);
+	mutex_unlock(&components_lock);
+	return closed ? -ENODEV : 0;
+}
+
 static int component_probe(struct amba_device *adev, const struct amba_id *id)
 {
 	enum component_kind kind = component_kind_of(adev->dev.of_node);
 	struct component *component;
+	int ret;
 
 	if (!kind || kind == COMPONENT_STATIC)
 		return -ENODEV;
@@ -136,19 +181,23 @@ static int component_probe(struct amba_device *adev, const struct amba_id *id)
 	component->base = devm_ioremap_resource(&adev->dev, &adev->res);
 	if (IS_ERR(component->base))
 		return PTR_ERR(component->base);
+	ret = component_clock_on(&adev->dev);
+	if (ret)
+		return ret;
 	component->dev = &adev->dev;
 	component->kind = kind;
 	component->part = adev->periphid & COMPONENT_PART;
-	list_add_tail(&component->list, &components);
 	amba_set_drvdata(adev, component);
-	return 0;
+	return component_add(component);
 }
 
 static void component_remove(struct amba_device *adev)
 {
 	struct component *component = amba_get_drvdata(adev);
 
+	mutex_lock(&components_lock);
 	list_del(&component->list);
+	mutex_unlock(&components_lock);
 }
 
 static void component_shutdown(struct amba_device *adev)
@@ -183,6 +232,13 @@ static struct amba_driver component_driver = {
 int components_get(void)
 {
 	return amba_driver_register(&component_driver);
+}
+
+void components_close(void)
+{
+	mutex_lock(&components_lock);
+	components_closed = true;
+	mutex_unlock(&components_lock);
 }
 
 void components_put(void)

@@ -55,8 +55,12 @@ struct component {
 	void (*shut_down)(struct component *component);
 };
 
-/* Bind to all that are free, and let go of them. May sleep. */
+/*
+ * Bind to all that are free; from components_close() on to no others; and let go of them. May
+ * sleep.
+ */
 int components_get(void);
+void components_close(void);
 void components_put(void);
 
 /* What may be on a trace bus; data is an enum component_kind. */
@@ -82,6 +86,12 @@ static inline void component_write(const struct component *component, u32 value,
 	writel_relaxed(value, component->base + offset);
 }
 
+/*
+ * What was written to a component arrives before anything that follows, at whichever other
+ * component. @offset: a register that was written last.
+ */
+void component_settle(const struct component *component, u32 offset);
+
 /* Wait until @mask has @value in a register; as long as in-tree. False if it never has. */
 bool component_wait(const struct component *component, u32 offset, u32 mask, u32 value);
 
@@ -91,6 +101,9 @@ bool component_wait(const struct component *component, u32 offset, u32 mask, u32
  */
 int component_claim(struct component *component);
 void component_disclaim(struct component *component);
+
+/* The machine was suspended: unlock and claim anew what is claimed. */
+void component_restore(const struct component *component);
 
 /* Let its registers be written, or not. */
 void component_unlock(void __iomem *base);

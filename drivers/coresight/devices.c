@@ -194,16 +194,21 @@ static int etm_devices_find_paths(void)
 	int cpu, ret;
 
 	bus_paths_begin();
+	components_close();
 	etm_devices_note_components();
 	ret = tmcs_make();
 	if (ret)
 		return ret;
 	for_each_cpu(cpu, &units) {
+		/* In a sink that CPUs share, nobody could tell whose its trace is. */
+		if (!etm_has_trace_id(cpu))
+			continue;
 		ret = bus_paths_find(cpu, per_cpu(unit_nodes, cpu));
 		if (ret)
 			break;
-		any |= etm_devices_have_buffer(cpu) || bus_path_to(cpu, NULL);
 	}
+	for_each_cpu(cpu, &units)
+		any |= etm_devices_have_buffer(cpu) || bus_path_to(cpu, NULL);
 	if (!ret && !any)
 		ret = etm_devices_why_not();
 	if (ret) {

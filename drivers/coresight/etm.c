@@ -30,6 +30,7 @@
 
 /* Trace IDs of the form 0x10 + 2 * n. */
 #define ETM_IDS_EVEN		0x30
+#define ETM_IDS_LOW		0xf
 
 /* Microseconds for a trace unit to become idle: as in-tree. */
 #define ETM_PATIENCE		100
@@ -181,6 +182,11 @@ const struct etm *etm_of(int cpu)
 	return per_cpu_ptr(&etms, cpu);
 }
 
+bool etm_has_trace_id(int cpu)
+{
+	return cpu < 2 * ETM_IDS_EVEN + ETM_IDS_LOW;
+}
+
 u32 etm_trace_id(int cpu)
 {
 	/*
@@ -189,7 +195,7 @@ u32 etm_trace_id(int cpu)
 	 */
 	if (cpu < 2 * ETM_IDS_EVEN)
 		return 0x10 + 2 * (cpu % ETM_IDS_EVEN) + cpu / ETM_IDS_EVEN;
-	return 1 + (cpu - 2 * ETM_IDS_EVEN) % 0xf;
+	return 1 + (cpu - 2 * ETM_IDS_EVEN) % ETM_IDS_LOW;
 }
 
 /* --- whose it is ---------------------------------------------------------------------------- */
@@ -214,6 +220,17 @@ int etm_claim(void)
 	}
 	etm->claimed = true;
 	return 0;
+}
+
+void etm_restore(void)
+{
+	struct etm *etm = this_cpu_ptr(&etms);
+
+	if (!etm->claimed)
+		return;
+	etm_unlock(etm);
+	etm_write(etm, TRCCLAIM_SELF_HOSTED, TRCCLAIMSET);
+	etm_synchronize(etm);
 }
 
 /* --- on and off ----------------------------------------------------------------------------- */

@@ -83,11 +83,15 @@ const struct etm *etm_of(int cpu);
 /* The number that trace of @cpu carries where several CPUs' trace is mixed. */
 u32 etm_trace_id(int cpu);
 
+/* Has no other CPU the same one? */
+bool etm_has_trace_id(int cpu);
+
 /*
  * The rest is called on the unit's CPU, IRQs off, NMI included.
  *
  * etm_claim() - take the unit, for an event: 0, or -EBUSY: a debugger has it.
  * etm_release() - switch it off and give it back.
+ * etm_restore() - the machine was suspended: unlock and claim anew what is claimed.
  * etm_program() - write all registers, for an event; the unit is off then.
  * etm_start() - let it trace: a programmed unit, or one that was stopped.
  * etm_stop() - let it trace nothing from here on. What it has traced may still be on its way:
@@ -96,6 +100,7 @@ u32 etm_trace_id(int cpu);
  */
 int etm_claim(void);
 void etm_release(void);
+void etm_restore(void);
 int etm_program(const struct auxpmu_event *aux, const struct etm_config *config);
 void etm_start(const struct etm_config *config);
 void etm_stop(void);

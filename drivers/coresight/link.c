@@ -57,6 +57,7 @@ static void link_write(const struct component *link)
 		link_write_replicator(link);
 	else
 		link_write_funnel(link);
+	component_settle(link, 0);
 }
 
 /* Which port makes the difference. */
@@ -96,8 +97,14 @@ void link_disable(struct component *link, u8 in, u8 out)
 	component_disclaim(link);
 }
 
+void link_restore(struct component *link)
+{
+	component_restore(link);
+	link_write(link);
+}
+
 void link_gate(struct component *funnel, bool open)
 {
 	funnel->closed = !open;
-	link_write_funnel(funnel);
+	link_write(funnel);
 }

@@ -23,6 +23,9 @@ void link_release(void);
 int link_enable(struct component *link, u8 in, u8 out);
 void link_disable(struct component *link, u8 in, u8 out);
 
+/* The machine was suspended: tell it anew what it was told. Bus held. */
+void link_restore(struct component *link);
+
 /* Open or close a funnel for all that comes through it. Bus held. */
 void link_gate(struct component *funnel, bool open);
 

@@ -291,7 +291,12 @@ static void etm_pmu_disarm(struct auxpmu_unit *unit)
 
 static void etm_pmu_invalidate(struct auxpmu_unit *unit)
 {
+	const struct bus_path *path = __this_cpu_read(active_path);
+
 	__this_cpu_write(lost, true);
+	etm_restore();
+	if (path)
+		bus_path_restore(path);
 }
 
 static void etm_pmu_pad(struct auxpmu_unit *unit, void *data, u64 length)
@@ -359,10 +364,11 @@ static int etm_pmu_register(void)
 	pmu = auxpmu_register(&desc);
 	if (IS_ERR(pmu))
 		return PTR_ERR(pmu);
+	/* Somebody may have opened an event by now, so there is no way back. */
 	ret = etm_sysfs_add(pmu);
 	if (ret)
-		auxpmu_unregister(pmu);
-	return ret;
+		pr_notice("perf will not be able to decode: no folders in sysfs, error %d\n", ret);
+	return 0;
 }
 
 static int __init etm_pmu_init(void)

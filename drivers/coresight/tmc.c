@@ -48,10 +48,11 @@
 #define TMC_DEVID_AXIAW_VALID	BIT(16)
 #define TMC_DEVID_AXIAW		GENMASK(23, 17)
 
-/* Accesses to memory: not privileged, not secure, write-back allocated, bursts of 16 words. */
+/* Accesses to memory: not privileged, not secure, write-back allocated, in bursts. */
 #define TMC_AXICTL_NONSECURE	BIT(1)
 #define TMC_AXICTL_CACHE	GENMASK(5, 2)
-#define TMC_AXICTL_BURST_16	GENMASK(11, 8)
+#define TMC_AXICTL_BURST	GENMASK(11, 8)
+#define TMC_BURST_16		15
 #define TMC_AXICTL_READ_CACHE	GENMASK(19, 16)
 
 #define CATU_CONTROL		0x000
@@ -88,11 +89,17 @@ static bool tmc_ready(const struct tmc *tmc)
 	return component_wait(tmc->component, TMC_STS, TMC_STS_READY, TMC_STS_READY);
 }
 
-static void tmc_program_memory(const struct tmc *tmc)
+static void tmc_program_memory(struct tmc *tmc)
 {
 	const struct component *component = tmc->component;
-	u32 accesses = TMC_AXICTL_NONSECURE | TMC_AXICTL_CACHE | TMC_AXICTL_BURST_16;
+	u32 accesses = TMC_AXICTL_NONSECURE | TMC_AXICTL_CACHE |
+		       FIELD_PREP(TMC_AXICTL_BURST, tmc->burst);
 	dma_addr_t address = tmc->address[tmc->now];
+
+	/* What the CPU has touched is the device's again. */
+	dma_sync_single_for_device(component->dev, address, tmc->touched[tmc->now],
+				   DMA_FROM_DEVICE);
+	tmc->touched[tmc->now] = 0;
 
 	if (tmc->save_restore)
 		accesses |= TMC_AXICTL_READ_CACHE;
@@ -106,27 +113,46 @@ static void tmc_program_memory(const struct tmc *tmc)
 	}
 }
 
+/* Those of a SoC-600 keep their pointers, which would be those of an earlier user's trace. */
+static void tmc_program_ram(const struct tmc *tmc)
+{
+	if (!tmc->save_restore)
+		return;
+	component_write(tmc->component, 0, TMC_RRP);
+	component_write(tmc->component, 0, TMC_RWP);
+	component_write(tmc->component, 0, TMC_STS);
+}
+
+/* Let it take trace, from the beginning of its memory on. Bus held. */
 static int tmc_run(struct tmc *tmc)
 {
 	struct component *component = tmc->component;
 
+	if (tmc->dead)
+		return -ESHUTDOWN;
 	if (!tmc_ready(tmc))
 		return -EBUSY;
 	if (tmc->kind == TMC_ETR)
 		tmc_program_memory(tmc);
+	else
+		tmc_program_ram(tmc);
 	component_write(component, TMC_MODE_CIRCULAR, TMC_MODE);
 	component_write(component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
 	component_write(component, 0, TMC_TRG);
 	component_write(component, TMC_CTL_CAPTURE, TMC_CTL);
+	component_settle(component, TMC_CTL);
+	tmc->running = true;
 	return 0;
 }
 
 static int tmc_start(struct auxpmu_sink *sink)
 {
-	struct tmc *tmc = sink->private;
+	int ret;
 
-	tmc->missed = false;
-	return tmc_run(tmc);
+	link_hold();
+	ret = tmc_run(sink->private);
+	link_release();
+	return ret;
 }
 
 /* All that has come so far leaves the formatter, and all that is on its way comes. */
@@ -162,6 +188,7 @@ static void tmc_find_trace(struct tmc *tmc)
 	dma_addr_t address = tmc->address[tmc->now];
 
 	tmc_note_held(tmc, tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - address);
+	tmc->touched[tmc->now] = tmc->held;
 	dma_sync_single_for_cpu(tmc->component->dev, address, tmc->held, DMA_FROM_DEVICE);
 }
 
@@ -172,6 +199,11 @@ static void tmc_read_ram(struct tmc *tmc)
 	u64 n;
 
 	tmc_note_held(tmc, component_read(tmc->component, TMC_RWP));
+	if (!tmc->wrapped && component_read(tmc->component, TMC_RRP)) {
+		/* It did not begin at the beginning: what is there may be somebody else's. */
+		tmc->failed = true;
+		tmc->held = 0;
+	}
 	tmc->oldest = 0;
 	for (n = 0; n < tmc->held / sizeof(u32); n++)
 		words[n] = component_read(tmc->component, TMC_RRD);
@@ -182,16 +214,19 @@ static void tmc_halt(struct tmc *tmc)
 {
 	u32 status;
 
-	/* The memory that was copied is the device's again. */
-	if (tmc->kind == TMC_ETR && tmc->held)
-		dma_sync_single_for_device(tmc->component->dev, tmc->address[tmc->held_in],
-					   tmc->bytes, DMA_FROM_DEVICE);
-	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
-	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
 	tmc->held = 0;
 	tmc->held_in = tmc->now;
 	tmc->oldest = 0;
+	tmc->wrapped = false;
 	tmc->cut = false;
+	tmc->failed = false;
+	if (!tmc->running)
+		return;
+	tmc->running = false;
+	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
+	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
+	/* Its memory is read after that. */
+	dma_rmb();
 	tmc->wrapped = status & TMC_STS_FULL;
 	tmc->failed = status & TMC_STS_MEMORY_ERROR;
 	if (!tmc->failed && tmc->kind == TMC_ETR)
@@ -207,8 +242,11 @@ static void tmc_stop(struct auxpmu_sink *sink)
 {
 	struct tmc *tmc = sink->private;
 
+	link_hold();
 	tmc_halt(tmc);
+	link_release();
 	tmc->missing = tmc->missed;
+	tmc->missed = false;
 }
 
 static int tmc_turn(struct auxpmu_sink *sink)
@@ -229,6 +267,8 @@ static int tmc_turn(struct auxpmu_sink *sink)
 	if (tmc->kind == TMC_ETR)
 		tmc->now ^= 1;
 	ret = tmc_run(tmc);
+	if (ret)
+		tmc->missed = true;
 	if (tmc->gate)
 		link_gate(tmc->gate, true);
 	link_release();
@@ -262,42 +302,70 @@ static const struct auxpmu_sink_ops tmc_sink_ops = {
 	.spans = tmc_spans,
 };
 
-/* Whoever used it, it must not write to memory any more. */
+/* Whoever uses it, it must not write to memory any more, nor be let to. */
 static void tmc_shut_down(struct component *component)
 {
+	struct tmc *tmc = component->tmc;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	link_hold();
+	tmc->dead = true;
 	component_unlock(component->base);
+	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
+	tmc_ready(tmc);
 	component_write(component, 0, TMC_CTL);
+	component_settle(component, TMC_CTL);
+	tmc->running = false;
+	link_release();
+	local_irq_restore(flags);
 }
 
 /* --- whose it is ---------------------------------------------------------------------------- */
 
-static int tmc_pass_through(struct component *catu)
+static int tmc_pass_through(const struct component *catu)
+{
+	if (!component_wait(catu, CATU_STATUS, CATU_STATUS_READY, CATU_STATUS_READY))
+		return -EBUSY;
+	component_write(catu, CATU_MODE_PASS_THROUGH, CATU_MODE);
+	component_write(catu, CATU_CONTROL_ENABLE, CATU_CONTROL);
+	component_settle(catu, CATU_CONTROL);
+	return 0;
+}
+
+static int tmc_claim_catu(struct component *catu)
 {
 	int ret = component_claim(catu);
 
 	if (ret)
 		return ret;
-	component_wait(catu, CATU_STATUS, CATU_STATUS_READY, CATU_STATUS_READY);
-	component_write(catu, CATU_MODE_PASS_THROUGH, CATU_MODE);
-	component_write(catu, CATU_CONTROL_ENABLE, CATU_CONTROL);
-	return 0;
+	ret = tmc_pass_through(catu);
+	if (ret)
+		component_disclaim(catu);
+	return ret;
 }
 
 int tmc_lend(struct tmc *tmc)
 {
 	int ret = tmc->links ? -EBUSY : component_claim(tmc->component);
 
-	if (!ret && !tmc->users && tmc->catu)
-		ret = tmc_pass_through(tmc->catu);
 	if (ret)
 		return ret;
-	WRITE_ONCE(tmc->users, tmc->users + 1);
+	if (!tmc->users && tmc->catu)
+		ret = tmc_claim_catu(tmc->catu);
+	if (ret) {
+		component_disclaim(tmc->component);
+		return ret;
+	}
+	if (!tmc->users)
+		tmc->missed = false;
+	tmc->users++;
 	return 0;
 }
 
 void tmc_take_back(struct tmc *tmc)
 {
-	WRITE_ONCE(tmc->users, tmc->users - 1);
+	tmc->users--;
 	if (!tmc->users && tmc->catu) {
 		component_write(tmc->catu, 0, CATU_CONTROL);
 		component_disclaim(tmc->catu);
@@ -305,17 +373,33 @@ void tmc_take_back(struct tmc *tmc)
 	component_disclaim(tmc->component);
 }
 
-int tmc_link(struct tmc *tmc)
+static int tmc_pass_on(const struct tmc *tmc)
 {
-	int ret = tmc->users ? -EBUSY : component_claim(tmc->component);
-
-	if (ret || tmc->links++)
-		return ret;
-	tmc_ready(tmc);
+	if (tmc->dead)
+		return -ESHUTDOWN;
+	if (!tmc_ready(tmc))
+		return -EBUSY;
 	component_write(tmc->component, TMC_MODE_HARDWARE_FIFO, TMC_MODE);
 	component_write(tmc->component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
 	component_write(tmc->component, 0, TMC_BUFWM);
 	component_write(tmc->component, TMC_CTL_CAPTURE, TMC_CTL);
+	component_settle(tmc->component, TMC_CTL);
+	return 0;
+}
+
+int tmc_link(struct tmc *tmc)
+{
+	int ret = tmc->users ? -EBUSY : component_claim(tmc->component);
+
+	if (ret)
+		return ret;
+	if (!tmc->links)
+		ret = tmc_pass_on(tmc);
+	if (ret) {
+		component_disclaim(tmc->component);
+		return ret;
+	}
+	tmc->links++;
 	return 0;
 }
 
@@ -327,6 +411,17 @@ void tmc_unlink(struct tmc *tmc)
 		component_write(tmc->component, 0, TMC_CTL);
 	}
 	component_disclaim(tmc->component);
+}
+
+void tmc_restore(struct tmc *tmc)
+{
+	component_restore(tmc->component);
+	if (tmc->users && tmc->catu) {
+		component_restore(tmc->catu);
+		tmc_pass_through(tmc->catu);
+	}
+	if (tmc->links && !(component_read(tmc->component, TMC_CTL) & TMC_CTL_CAPTURE))
+		tmc_pass_on(tmc);
 }
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -359,6 +454,7 @@ static bool tmc_has_memory(struct tmc *tmc, u32 bytes)
 			tmc_free_memory(tmc);
 			return false;
 		}
+		tmc->touched[n] = bytes;
 	}
 	return true;
 }
@@ -374,6 +470,9 @@ static int tmc_make_memory(struct tmc *tmc, u32 devid)
 	if (ret)
 		return ret;
 	of_property_read_u32(dev->of_node, "arm,buffer-size", &bytes);
+	tmc->burst = TMC_BURST_16;
+	of_property_read_u32(dev->of_node, "arm,max-burst-size", &tmc->burst);
+	tmc->burst = min_t(u32, tmc->burst, TMC_BURST_16);
 	bytes = max_t(u32, bytes, TMC_MEMORY_LEAST);
 	for (; bytes >= TMC_MEMORY_LEAST; bytes /= 2)
 		if (tmc_has_memory(tmc, ALIGN(bytes, PAGE_SIZE)))

@@ -31,6 +31,7 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @component: its registers
  * @catu: which translates its addresses, or NULL; set when the paths are found, as @gate
  * @gate: the funnel that all its trace comes through, or NULL
+ * @reached: there is a path to it
  * @kind: which
  * @save_restore: of SoC-600: its pointers and its status stay as they were
  * @name: as in sysfs sinks/
@@ -43,8 +44,12 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @bytes: of its RAM, or of each of an ETR's memories
  * @memory: where its trace is, or is read to; an ETR has two of them
  * @address: those of an ETR's memories for devices
+ * @touched: bytes at the beginning of each that the CPU may have in its caches
+ * @burst: words of an ETR's accesses to memory, less one
  * @now: which of them it uses
  * @held_in: which of them holds what it held
+ * @running: it takes trace
+ * @dead: the machine goes down: it must not be started
  * @held: bytes that it held when it was stopped
  * @oldest: offset of the oldest of them
  * @wrapped: it had overwritten older ones
@@ -57,6 +62,7 @@ struct tmc {
 	struct component *component;
 	struct component *catu;
 	struct component *gate;
+	bool reached;
 	enum tmc_kind kind;
 	bool save_restore;
 	char name[TMC_NAME];
@@ -69,6 +75,10 @@ struct tmc {
 	u64 bytes;
 	u8 *memory[TMC_MEMORIES];
 	dma_addr_t address[TMC_MEMORIES];
+	u64 touched[TMC_MEMORIES];
+	u32 burst;
+	bool running;
+	bool dead;
 	unsigned int now;
 	unsigned int held_in;
 	u64 held;
@@ -93,6 +103,9 @@ void tmcs_free(void);
  */
 int tmc_lend(struct tmc *tmc);
 void tmc_take_back(struct tmc *tmc);
+
+/* The machine was suspended: tell it anew what it was told, but for what a start does. Likewise. */
+void tmc_restore(struct tmc *tmc);
 
 /* An ETF as a link: switch it on for one more path, or off. Likewise. */
 int tmc_link(struct tmc *tmc);

@@ -183,8 +183,13 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		return AUXPMU_OK;
 	}
 	if (bytes + barrier > room) {
-		enum auxpmu_result result = auxpmu_transaction_renew(unit);
+		/* What is missing is missing in front of the record that is to come. */
+		u64 flags = unit->flags & (PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION);
+		enum auxpmu_result result;
 
+		unit->flags &= ~flags;
+		result = auxpmu_transaction_renew(unit);
+		unit->flags |= flags;
 		if (result != AUXPMU_OK) {
 			unit->stats.lost_space += bytes;
 			return result;

@@ -59,6 +59,7 @@ DEFINE_PER_CPU(bool, auxpmu_sink_held);
  * @collector: CPU of the unit that collects its trace; -1: none
  * @begun: trace of these units was collected already
  * @collecting: a unit is at it
+ * @off: it could not go on, though units are armed
  * @turned: 0, or an errno: the sink could not go on in other memory meanwhile
  * @held: bytes that it held when it was last asked
  * @collected: when its trace was last collected: monotonic ns
@@ -74,6 +75,7 @@ struct core_sink {
 	int collector;
 	bool begun;
 	bool collecting;
+	bool off;
 	int turned;
 	u64 held;
 	u64 collected;
@@ -178,7 +180,7 @@ int auxpmu_sink_attach(struct core_unit *unit)
 		return -EBUSY;
 	}
 	unit->collect_due = false;
-	if (sink->pub.desc->polled)
+	if (sink->pub.desc->polled && auxpmu_sink_collects(unit))
 		hrtimer_start(&unit->poll, ns_to_ktime(SINK_POLL_FIRST),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
@@ -218,9 +220,10 @@ int auxpmu_sink_arm(struct core_unit *unit)
 	sink_lock(sink);
 	if (unit->pub.starting)
 		sink_begin(sink, unit->pub.cpu);
-	if (cpumask_empty(sink->armed)) {
+	if (cpumask_empty(sink->armed) || sink->off) {
 		sink->collected = ktime_get_mono_fast_ns();
 		ret = sink->pub.desc->ops->start(&sink->pub);
+		sink->off = ret && !cpumask_empty(sink->armed);
 	}
 	if (!ret)
 		cpumask_set_cpu(unit->pub.cpu, sink->armed);
@@ -314,13 +317,18 @@ void auxpmu_sink_go_on(struct core_unit *unit)
 		return;
 	}
 	now = ktime_get_mono_fast_ns();
-	sink->collector = unit->pub.cpu;
-	sink->begun = true;
+	if (sink->held) {
+		sink->collector = unit->pub.cpu;
+		sink->begun = true;
+	}
 	sink->period = sink_next_period(sink, sink->held, now - sink->collected);
 	sink->collected = now;
-	/* If it fails, the other units write into nothing, until one of them is armed anew. */
-	if (!cpumask_empty(sink->armed) && sink_continue(sink))
-		unit->stats.arm_failures++;
+	/* If it fails, the units write into nothing until one of them is armed, which starts it. */
+	if (!cpumask_empty(sink->armed)) {
+		sink->off = sink_continue(sink);
+		if (sink->off)
+			unit->stats.arm_failures++;
+	}
 	sink_unlock(sink);
 }
 
