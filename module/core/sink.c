@@ -201,12 +201,16 @@ void auxpmu_sink_detach(struct core_unit *unit)
 
 /* --- on and off --------------------------------------------------------------------------- */
 
-/* Another event, or another part of its trace, which is not what it collected into before. */
+/*
+ * Another event, or another part of its trace, which is not what it collected into before. That no
+ * other unit is armed does not mean that no other event shares the sink: one that collects is not,
+ * for a moment.
+ */
 static void sink_begin(struct core_sink *sink, unsigned int cpu)
 {
-	if (cpumask_empty(sink->armed))
+	if (sink->users == 1)
 		sink->begun = false;
-	if (cpumask_empty(sink->armed) || sink->collector == cpu)
+	if (sink->users == 1 || sink->collector == cpu)
 		sink->collector = -1;
 }
 

@@ -304,6 +304,9 @@ TEST_CASE("While events share a sink, the trace of all is in one area, in one pi
 {
 	need_two_cpus();
 	for (const Kind &kind : kinds) {
+		/* It would lose what a CPU writes while another one collects. */
+		if (kind.meanwhile == Meanwhile::stops)
+			continue;
 		UnitUnderTest under(shared_unit(kind));
 		INFO(describe(kind));
 		Pair pair;
