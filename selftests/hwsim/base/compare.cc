@@ -199,6 +199,15 @@ bool is_marked(const Difference &difference, std::span<const Step> missing)
 	       difference.decoded_size <= most_invented;
 }
 
+/*
+ * Whether a part of fewer steps than a run, of which some may have been taken for what comes first, is in the truth before the next part,
+ * in one piece.
+ */
+bool is_short_part(std::span<const Step> truth, std::span<const Step> part, const Rules &rules)
+{
+	return part.size() < rules.run && !std::ranges::search(truth, part).empty();
+}
+
 } // namespace
 
 /* So many steps at the beginning of a part may have been taken for the end of the part before. */
@@ -250,12 +259,21 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 			}
 		}
 		Difference difference = resynchronize(truth.subspan(i), decoded.subspan(j), rules);
+		const std::size_t begun = std::min({alike, i, j});
+		const bool is_short = rules.partial && difference.decoded_size &&
+				      is_short_part(truth.subspan(i - begun, begun + difference.truth_size),
+					      decoded.subspan(j - begun, begun + difference.decoded_size), rules);
 		difference.truth_at = i;
 		difference.decoded_at = j;
 		i += difference.truth_size;
 		j += difference.decoded_size;
 		alike = 0;
 		const auto missing = truth.subspan(difference.truth_at, difference.truth_size);
+		if (is_short) {
+			result.equal += difference.decoded_size;
+			result.missing += steps_of(missing) - difference.decoded_size;
+			continue;
+		}
 		if (is_marked(difference, missing) || (rules.partial && !difference.decoded_size))
 			result.missing += steps_of(missing);
 		else

@@ -34,7 +34,7 @@ struct Comparison {
 };
 
 struct Rules {
-	/* The trace has only parts of what happened, as snapshots do: each part has to be in the truth, in order. */
+	/* The trace has only parts of what happened, as snapshots do: each part has to be in the truth, in order and in one piece. */
 	bool partial = false;
 	/* After a difference: how many steps of each to search for the place from which both agree again. */
 	std::size_t window = 1 << 20;

@@ -203,6 +203,27 @@ TEST_CASE("a mark is not far behind what was lost")
 	}
 }
 
+TEST_CASE("a part of a few steps is found between its neighbours, in one piece")
+{
+	auto truth = program(100'000);
+	/* The first step of the part is that of the truth, too. */
+	truth[0] = truth[500];
+	for (const std::size_t size : {2, 7}) {
+		std::vector<Step> decoded(truth.begin() + 500, truth.begin() + 500 + static_cast<std::ptrdiff_t>(size));
+		decoded.insert(decoded.end(), truth.begin() + 50'000, truth.begin() + 60'000);
+		const Comparison result = compare(truth, decoded, {.partial = true});
+		CHECK(result.differences.empty());
+		CHECK(result.equal == decoded.size());
+		CHECK(!compare(truth, decoded).differences.empty());
+		decoded[size - 1].to++;
+		CHECK(compare(truth, decoded, {.partial = true}).differences.size() == 1);
+	}
+	/* Behind the next part it is not. */
+	std::vector<Step> decoded(truth.begin() + 70'000, truth.begin() + 70'005);
+	decoded.insert(decoded.end(), truth.begin() + 50'000, truth.begin() + 60'000);
+	CHECK(!compare(truth, decoded, {.partial = true}).differences.empty());
+}
+
 TEST_CASE("a place is found by what follows, ends of tracing included")
 {
 	auto truth = program(1000);
