@@ -56,11 +56,12 @@ DEFINE_PER_CPU(bool, auxpmu_sink_held);
  * @sharer: whose they are, if there are any
  * @exclusive: of one event, whose unit writes into the AUX area through it
  * @armed: CPUs whose units may be writing into it
- * @collector: CPU of the unit that collects its trace; -1: none
- * @begun: trace of these units was collected already
+ * @collector: CPU of the unit that is to collect its trace, also while that is off for a moment to
+ *	do so; -1: none
+ * @last: CPU into whose area trace was collected last, nr_cpu_ids if that event is gone; -1: none
+ *	was
  * @collecting: a unit is at it
  * @off: it could not go on, though units are armed
- * @turned: 0, or an errno: the sink could not go on in other memory meanwhile
  * @held: bytes that it held when it was last asked
  * @collected: when its trace was last collected: monotonic ns
  * @period: of polling: ns
@@ -73,10 +74,9 @@ struct core_sink {
 	bool exclusive;
 	cpumask_var_t armed;
 	int collector;
-	bool begun;
+	int last;
 	bool collecting;
 	bool off;
-	int turned;
 	u64 held;
 	u64 collected;
 	u64 period;
@@ -195,6 +195,8 @@ void auxpmu_sink_detach(struct core_unit *unit)
 	/* Pinned, and IRQs are off: it is not running. */
 	hrtimer_try_to_cancel(&unit->poll);
 	sink_lock(sink);
+	if (sink->collector == unit->pub.cpu)
+		sink->collector = -1;
 	sink->users--;
 	sink_unlock(sink);
 }
@@ -209,7 +211,9 @@ void auxpmu_sink_detach(struct core_unit *unit)
 static void sink_begin(struct core_sink *sink, unsigned int cpu)
 {
 	if (sink->users == 1)
-		sink->begun = false;
+		sink->last = -1;
+	else if (sink->last == cpu)
+		sink->last = nr_cpu_ids;
 	if (sink->users == 1 || sink->collector == cpu)
 		sink->collector = -1;
 }
@@ -244,6 +248,8 @@ void auxpmu_sink_withdraw(struct core_unit *unit)
 		return;
 	sink_lock(sink);
 	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
+	if (sink->collector == unit->pub.cpu)
+		sink->collector = -1;
 	if (cpumask_empty(sink->armed)) {
 		sink->pub.desc->ops->stop(&sink->pub);
 		/* What others have left for this unit meanwhile. */
@@ -267,7 +273,7 @@ static void sink_hold(struct core_sink *sink)
 	if (cpumask_empty(sink->armed))
 		ops->stop(&sink->pub);
 	else if (ops->turn)
-		sink->turned = ops->turn(&sink->pub);
+		sink->off = ops->turn(&sink->pub);
 	else if (!ops->consume)
 		ops->stop(&sink->pub);
 }
@@ -281,22 +287,21 @@ void auxpmu_sink_stop(struct core_unit *unit)
 	sink_lock(sink);
 	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
 	sink->collecting = sink_wants(sink, unit);
-	unit->collect_due = false;
 	if (sink->collecting)
 		sink_hold(sink);
 }
 
 /* All its trace has been collected, and units of other CPUs are armed. */
-static int sink_continue(struct core_sink *sink)
+static void sink_continue(struct core_sink *sink)
 {
 	const struct auxpmu_sink_ops *ops = sink->pub.desc->ops;
 
 	if (ops->turn)
-		return sink->turned;
-	if (!ops->consume)
-		return ops->start(&sink->pub);
-	ops->consume(&sink->pub, sink->held);
-	return 0;
+		return;
+	if (ops->consume)
+		ops->consume(&sink->pub, sink->held);
+	else
+		sink->off = ops->start(&sink->pub);
 }
 
 static u64 sink_next_period(const struct core_sink *sink, u64 collected, u64 elapsed)
@@ -309,30 +314,36 @@ static u64 sink_next_period(const struct core_sink *sink, u64 collected, u64 ela
 		       SINK_POLL_LEAST, SINK_POLL_MOST);
 }
 
+/* The unit has collected: does it again, unless it ends. */
+static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (sink->held)
+		sink->last = unit->pub.cpu;
+	if (unit->collect_due && sink->held)
+		sink->collector = unit->pub.cpu;
+	if (!unit->collect_due && sink->collector == unit->pub.cpu)
+		sink->collector = -1;
+	sink->period = sink_next_period(sink, sink->held, now - sink->collected);
+	sink->collected = now;
+}
+
 void auxpmu_sink_go_on(struct core_unit *unit)
 {
 	struct core_sink *sink = sink_to_collect(unit);
-	u64 now;
 
 	if (!sink)
 		return;
-	if (!sink->collecting) {
-		sink_unlock(sink);
-		return;
-	}
-	now = ktime_get_mono_fast_ns();
-	if (sink->held) {
-		sink->collector = unit->pub.cpu;
-		sink->begun = true;
-	}
-	sink->period = sink_next_period(sink, sink->held, now - sink->collected);
-	sink->collected = now;
-	/* If it fails, the units write into nothing until one of them is armed, which starts it. */
-	if (!cpumask_empty(sink->armed)) {
-		sink->off = sink_continue(sink);
-		if (sink->off)
+	if (sink->collecting) {
+		sink_collected(sink, unit);
+		/* If it fails, they write into nothing until one is armed, which starts it. */
+		if (!cpumask_empty(sink->armed))
+			sink_continue(sink);
+		if (!cpumask_empty(sink->armed) && sink->off)
 			unit->stats.arm_failures++;
 	}
+	unit->collect_due = false;
 	sink_unlock(sink);
 }
 
@@ -347,7 +358,7 @@ void auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *
 	sink->pub.desc->ops->position(&sink->pub, position);
 	sink->held = position->bytes;
 	/* What came before is in another's area. */
-	if (sink->begun && sink->collector != unit->pub.cpu && position->bytes)
+	if (sink->last != -1 && sink->last != unit->pub.cpu && position->bytes)
 		position->gap = true;
 }
 
@@ -363,11 +374,7 @@ unsigned int auxpmu_sink_spans(const struct core_unit *unit, struct auxpmu_span 
 /* Lock held. The CPU whose unit collects: the collector, or if there is none, the last one. */
 static unsigned int sink_collector(const struct core_sink *sink)
 {
-	unsigned int last = cpumask_last(sink->armed);
-
-	if (sink->collector >= 0 && cpumask_test_cpu(sink->collector, sink->armed))
-		return sink->collector;
-	return last;
+	return sink->collector >= 0 ? sink->collector : cpumask_last(sink->armed);
 }
 
 /* Collect on this CPU, whose unit is armed. */
@@ -384,11 +391,17 @@ void auxpmu_sink_sampled(struct core_unit *unit)
 
 static bool sink_poll_due(struct core_sink *sink, unsigned int cpu)
 {
+	unsigned int collector;
+	u64 since;
 	bool due;
 
 	sink_lock(sink);
-	due = sink_collector(sink) == cpu &&
-	      ktime_get_mono_fast_ns() - sink->collected >= sink->period / 2;
+	collector = sink_collector(sink);
+	since = ktime_get_mono_fast_ns() - sink->collected;
+	due = collector == cpu && since >= sink->period / 2;
+	/* Was it paused just when it collected? Then it is not off for a moment only. */
+	if (collector < nr_cpu_ids && !cpumask_test_cpu(collector, sink->armed))
+		due = cpumask_last(sink->armed) == cpu && since >= 2 * sink->period;
 	sink_unlock(sink);
 	return due;
 }
@@ -410,8 +423,8 @@ static void sink_collect(void *data)
 }
 
 /*
- * With the sink's lock held, so that CPU @cpu, whose unit is armed, cannot go offline: its event
- * would leave it before. An irq_work would do, but irq_work_queue_on() is not exported.
+ * With the sink's lock held, so that CPU @cpu, whose event uses the sink, cannot go offline: it
+ * would leave the CPU before. An irq_work would do, but irq_work_queue_on() is not exported.
  */
 static void sink_send(struct auxpmu *pmu, unsigned int cpu)
 {
@@ -426,6 +439,9 @@ static unsigned int sink_tell(struct core_sink *sink, struct auxpmu *pmu)
 
 	sink_lock(sink);
 	cpu = sink_collector(sink);
+	/* If it goes before it is reached, it collects for that. */
+	if (cpu < nr_cpu_ids)
+		sink->collector = cpu;
 	if (cpu != smp_processor_id() && cpu < nr_cpu_ids)
 		sink_send(pmu, cpu);
 	sink_unlock(sink);
@@ -487,6 +503,7 @@ struct auxpmu_sink *auxpmu_sink_make(const struct auxpmu_sink_desc *desc, void *
 	}
 	raw_spin_lock_init(&sink->lock);
 	sink->collector = -1;
+	sink->last = -1;
 	sink->pub.desc = desc;
 	sink->pub.private = private;
 	return &sink->pub;
