@@ -97,7 +97,7 @@ void component_unlock(void __iomem *base)
 	writel_relaxed(COMPONENT_LAR_KEY, base + COMPONENT_LAR);
 }
 
-void component_lock(void __iomem *base)
+static void component_lock(void __iomem *base)
 {
 	writel_relaxed(0, base + COMPONENT_LAR);
 }

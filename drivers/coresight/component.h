@@ -105,8 +105,7 @@ void component_disclaim(struct component *component);
 /* The machine was suspended: unlock and claim anew what is claimed. */
 void component_restore(const struct component *component);
 
-/* Let its registers be written, or not. */
+/* Let its registers be written. */
 void component_unlock(void __iomem *base);
-void component_lock(void __iomem *base);
 
 #endif /* ETM_COMPONENT_H */

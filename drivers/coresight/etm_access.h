@@ -26,22 +26,19 @@
 	((etm)->base ? readl_relaxed((etm)->base + (offset)) :			\
 		       (u32)read_sysreg_s(ETM_SYSREG(offset)))
 
-#define etm_write(etm, value, offset)						\
+#define ETM_WRITE_BY(write, etm, value, offset)					\
 	do {									\
 		if ((etm)->base)						\
-			writel_relaxed(value, (etm)->base + (offset));		\
+			write(value, (etm)->base + (offset));			\
 		else								\
 			write_sysreg_s(value, ETM_SYSREG(offset));		\
 	} while (0)
 
+#define etm_write(etm, value, offset)	ETM_WRITE_BY(writel_relaxed, etm, value, offset)
+
 /* Of 64 bits. */
 #define etm_write_address(etm, value, offset)					\
-	do {									\
-		if ((etm)->base)						\
-			writeq_relaxed(value, (etm)->base + (offset));		\
-		else								\
-			write_sysreg_s(value, ETM_SYSREG(offset));		\
-	} while (0)
+	ETM_WRITE_BY(writeq_relaxed, etm, value, offset)
 
 /* The four registers of a pair of address comparators; @n is a literal number, too. */
 #define ETM_WRITE_PAIR(etm, n, first, last, type)				\

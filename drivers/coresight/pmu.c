@@ -211,22 +211,6 @@ static int etm_pmu_enable_path(struct auxpmu_unit *unit)
 	return ret;
 }
 
-/* Give back the trace unit, and its path, if it has one. */
-static void etm_pmu_release(void)
-{
-	struct bus_path *path = __this_cpu_read(active_path);
-
-	if (!path) {
-		etm_release();
-		return;
-	}
-	link_hold();
-	etm_release();
-	link_release();
-	bus_path_disable(path);
-	__this_cpu_write(active_path, NULL);
-}
-
 static int etm_pmu_add(struct auxpmu_unit *unit)
 {
 	int ret = etm_claim();
@@ -241,7 +225,17 @@ static int etm_pmu_add(struct auxpmu_unit *unit)
 
 static void etm_pmu_del(struct auxpmu_unit *unit)
 {
-	etm_pmu_release();
+	struct bus_path *path = __this_cpu_read(active_path);
+
+	if (!path) {
+		etm_release();
+		return;
+	}
+	link_hold();
+	etm_release();
+	link_release();
+	bus_path_disable(path);
+	__this_cpu_write(active_path, NULL);
 }
 
 /* Tell decoders which trace is this CPU's. */

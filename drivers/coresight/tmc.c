@@ -123,24 +123,36 @@ static void tmc_program_ram(const struct tmc *tmc)
 	component_write(tmc->component, 0, TMC_STS);
 }
 
+/* May it be programmed? */
+static int tmc_programmable(const struct tmc *tmc)
+{
+	if (tmc->dead)
+		return -ESHUTDOWN;
+	return tmc_ready(tmc) ? 0 : -EBUSY;
+}
+
+/* It is programmed, but for this. */
+static void tmc_capture(const struct tmc *tmc, u32 mode)
+{
+	component_write(tmc->component, mode, TMC_MODE);
+	component_write(tmc->component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
+	component_write(tmc->component, TMC_CTL_CAPTURE, TMC_CTL);
+	component_settle(tmc->component, TMC_CTL);
+}
+
 /* Let it take trace, from the beginning of its memory on. Bus held. */
 static int tmc_run(struct tmc *tmc)
 {
-	struct component *component = tmc->component;
+	int ret = tmc_programmable(tmc);
 
-	if (tmc->dead)
-		return -ESHUTDOWN;
-	if (!tmc_ready(tmc))
-		return -EBUSY;
+	if (ret)
+		return ret;
 	if (tmc->kind == TMC_ETR)
 		tmc_program_memory(tmc);
 	else
 		tmc_program_ram(tmc);
-	component_write(component, TMC_MODE_CIRCULAR, TMC_MODE);
-	component_write(component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
-	component_write(component, 0, TMC_TRG);
-	component_write(component, TMC_CTL_CAPTURE, TMC_CTL);
-	component_settle(component, TMC_CTL);
+	component_write(tmc->component, 0, TMC_TRG);
+	tmc_capture(tmc, TMC_MODE_CIRCULAR);
 	tmc->running = true;
 	return 0;
 }
@@ -166,42 +178,54 @@ static void tmc_flush(const struct tmc *tmc, u32 control)
 	component_wait(tmc->component, TMC_FFCR, TMC_FFCR_FLUSH, 0);
 }
 
+/* Flush it, and end its capture. */
+static void tmc_end(const struct tmc *tmc)
+{
+	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
+	tmc_ready(tmc);
+	component_write(tmc->component, 0, TMC_CTL);
+	component_settle(tmc->component, TMC_CTL);
+}
+
 /*
  * How much it holds, if it has written up to @to. It writes whole frames; of one that is not, the
- * rest is lost.
+ * rest is lost, which is in front of what comes next, too.
  */
-static void tmc_note_held(struct tmc *tmc, u64 to)
+static void tmc_note_held(struct tmc *tmc, u64 to, bool wrapped)
 {
+	bool cut = to % TMC_FRAME;
+
 	if (to > tmc->bytes) {
-		tmc->failed = true;
+		tmc->gap = true;
 		return;
 	}
-	tmc->cut = to % TMC_FRAME;
 	to = round_down(to, TMC_FRAME);
-	tmc->held = tmc->wrapped ? tmc->bytes : to;
-	tmc->oldest = tmc->wrapped ? to % tmc->bytes : 0;
+	tmc->held = wrapped ? tmc->bytes : to;
+	tmc->oldest = wrapped ? to % tmc->bytes : 0;
+	tmc->gap |= wrapped || cut;
+	tmc->missed = cut;
 }
 
 /* Where trace is in an ETR's memory. */
-static void tmc_find_trace(struct tmc *tmc)
+static void tmc_find_trace(struct tmc *tmc, bool wrapped)
 {
 	dma_addr_t address = tmc->address[tmc->now];
 
-	tmc_note_held(tmc, tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - address);
+	tmc_note_held(tmc, tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI) - address, wrapped);
 	tmc->touched[tmc->now] = tmc->held;
 	dma_sync_single_for_cpu(tmc->component->dev, address, tmc->held, DMA_FROM_DEVICE);
 }
 
 /* The trace of an ETF or ETB, word by word, the oldest first. */
-static void tmc_read_ram(struct tmc *tmc)
+static void tmc_read_ram(struct tmc *tmc, bool wrapped)
 {
 	u32 *words = (u32 *)tmc->memory[0];
 	u64 n;
 
-	tmc_note_held(tmc, component_read(tmc->component, TMC_RWP));
-	if (!tmc->wrapped && component_read(tmc->component, TMC_RRP)) {
+	tmc_note_held(tmc, component_read(tmc->component, TMC_RWP), wrapped);
+	if (!wrapped && component_read(tmc->component, TMC_RRP)) {
 		/* It did not begin at the beginning: what is there may be somebody else's. */
-		tmc->failed = true;
+		tmc->gap = true;
 		tmc->held = 0;
 	}
 	tmc->oldest = 0;
@@ -217,9 +241,8 @@ static void tmc_halt(struct tmc *tmc)
 	tmc->held = 0;
 	tmc->held_in = tmc->now;
 	tmc->oldest = 0;
-	tmc->wrapped = false;
-	tmc->cut = false;
-	tmc->failed = false;
+	tmc->gap = tmc->missed;
+	tmc->missed = false;
 	if (!tmc->running)
 		return;
 	tmc->running = false;
@@ -227,12 +250,12 @@ static void tmc_halt(struct tmc *tmc)
 	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
 	/* Its memory is read after that. */
 	dma_rmb();
-	tmc->wrapped = status & TMC_STS_FULL;
-	tmc->failed = status & TMC_STS_MEMORY_ERROR;
-	if (!tmc->failed && tmc->kind == TMC_ETR)
-		tmc_find_trace(tmc);
-	else if (!tmc->failed)
-		tmc_read_ram(tmc);
+	if (status & TMC_STS_MEMORY_ERROR)
+		tmc->gap = true;
+	else if (tmc->kind == TMC_ETR)
+		tmc_find_trace(tmc, status & TMC_STS_FULL);
+	else
+		tmc_read_ram(tmc, status & TMC_STS_FULL);
 	component_write(tmc->component, 0, TMC_CTL);
 	if (status & TMC_STS_MEMORY_ERROR)
 		component_write(tmc->component, TMC_STS_MEMORY_ERROR, TMC_STS);
@@ -245,7 +268,7 @@ static void tmc_stop(struct auxpmu_sink *sink)
 	link_hold();
 	tmc_halt(tmc);
 	link_release();
-	tmc->missing = tmc->missed;
+	/* Who comes next begins anew. */
 	tmc->missed = false;
 }
 
@@ -261,13 +284,11 @@ static int tmc_turn(struct auxpmu_sink *sink)
 		link_gate(tmc->gate, false);
 	}
 	tmc_halt(tmc);
-	/* Without a gate, trace of other units was lost meanwhile; the next position says so. */
-	tmc->missing = tmc->missed;
-	tmc->missed = !tmc->gate || tmc->cut;
 	if (tmc->kind == TMC_ETR)
 		tmc->now ^= 1;
 	ret = tmc_run(tmc);
-	if (ret)
+	/* Without a gate, trace of other units was lost meanwhile; the next position says so. */
+	if (ret || !tmc->gate)
 		tmc->missed = true;
 	if (tmc->gate)
 		link_gate(tmc->gate, true);
@@ -280,7 +301,7 @@ static void tmc_position(struct auxpmu_sink *sink, struct auxpmu_position *posit
 	const struct tmc *tmc = sink->private;
 
 	position->bytes = tmc->held;
-	position->gap = tmc->wrapped || tmc->failed || tmc->cut || tmc->missing;
+	position->gap = tmc->gap;
 }
 
 static unsigned int tmc_spans(struct auxpmu_sink *sink, struct auxpmu_span spans[2])
@@ -312,10 +333,7 @@ static void tmc_shut_down(struct component *component)
 	link_hold();
 	tmc->dead = true;
 	component_unlock(component->base);
-	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
-	tmc_ready(tmc);
-	component_write(component, 0, TMC_CTL);
-	component_settle(component, TMC_CTL);
+	tmc_end(tmc);
 	tmc->running = false;
 	link_release();
 	local_irq_restore(flags);
@@ -357,8 +375,6 @@ int tmc_lend(struct tmc *tmc)
 		component_disclaim(tmc->component);
 		return ret;
 	}
-	if (!tmc->users)
-		tmc->missed = false;
 	tmc->users++;
 	return 0;
 }
@@ -375,15 +391,12 @@ void tmc_take_back(struct tmc *tmc)
 
 static int tmc_pass_on(const struct tmc *tmc)
 {
-	if (tmc->dead)
-		return -ESHUTDOWN;
-	if (!tmc_ready(tmc))
-		return -EBUSY;
-	component_write(tmc->component, TMC_MODE_HARDWARE_FIFO, TMC_MODE);
-	component_write(tmc->component, TMC_FFCR_FORMAT | TMC_FFCR_TRIGGERS, TMC_FFCR);
+	int ret = tmc_programmable(tmc);
+
+	if (ret)
+		return ret;
 	component_write(tmc->component, 0, TMC_BUFWM);
-	component_write(tmc->component, TMC_CTL_CAPTURE, TMC_CTL);
-	component_settle(tmc->component, TMC_CTL);
+	tmc_capture(tmc, TMC_MODE_HARDWARE_FIFO);
 	return 0;
 }
 
@@ -405,11 +418,8 @@ int tmc_link(struct tmc *tmc)
 
 void tmc_unlink(struct tmc *tmc)
 {
-	if (!--tmc->links) {
-		tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
-		tmc_ready(tmc);
-		component_write(tmc->component, 0, TMC_CTL);
-	}
+	if (!--tmc->links)
+		tmc_end(tmc);
 	component_disclaim(tmc->component);
 }
 

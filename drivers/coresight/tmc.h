@@ -52,11 +52,8 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @dead: the machine goes down: it must not be started
  * @held: bytes that it held when it was stopped
  * @oldest: offset of the oldest of them
- * @wrapped: it had overwritten older ones
- * @cut: its last frame was not whole
- * @failed: what it held cannot be told
- * @missed: trace may have been lost since, before what it will hold next
- * @missing: trace may be missing in front of what it held
+ * @gap: trace is missing in front of them, or among them
+ * @missed: trace was lost since, before what it will hold next
  */
 struct tmc {
 	struct component *component;
@@ -83,11 +80,8 @@ struct tmc {
 	unsigned int held_in;
 	u64 held;
 	u64 oldest;
-	bool wrapped;
-	bool cut;
-	bool failed;
+	bool gap;
 	bool missed;
-	bool missing;
 };
 
 /* Bytes of trace that come together: a frame of the formatter. */

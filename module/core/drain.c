@@ -169,7 +169,8 @@ static void drain_copy_overwrite(struct core_unit *unit, const struct auxpmu_spa
 static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap)
 {
 	u64 room = unit->pub.window.to - unit->pub.window.from;
-	u64 barrier = gap ? core_unit_event(unit)->pub.needs.barrier : 0;
+	const u32 whole = core_unit_event(unit)->pub.needs.barrier;
+	u64 barrier = gap ? whole : 0;
 	struct auxpmu_span spans[SPANS] = {};
 	u64 drop = 0;
 
@@ -198,7 +199,7 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		       unit->pub.window.to - unit->pub.window.from : 0;
 	}
 	if (bytes + barrier > room) {
-		barrier = core_unit_event(unit)->pub.needs.barrier;
+		barrier = whole;
 		drop = min(bytes, roundup(bytes + barrier - room, (u64)unit->pub.rules.atom));
 		trace_auxpmu_lost(unit, 0, drop);
 		unit->stats.lost_space += drop;

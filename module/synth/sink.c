@@ -28,10 +28,9 @@
  * @interrupting: it has interrupted since it was started
  * @head: bytes written since it was started
  * @tail: bytes consumed since then
- * @held: bytes in what was stopped, or turned away from
+ * @held: bytes of which the last position has told
  * @now: which of the memories it writes into
  * @held_in: which of them has these bytes
- * @counted: bytes of which the last position has told
  * @lost: bytes dropped that no position has told of yet
  * @told: bytes dropped of which the last position has told
  * @ram: its memories
@@ -49,7 +48,6 @@ struct synth_sink {
 	u64 held;
 	unsigned int now;
 	unsigned int held_in;
-	u64 counted;
 	u64 lost;
 	u64 told;
 	u8 *ram[2];
@@ -120,12 +118,13 @@ static void synth_sink_position(struct auxpmu_sink *pub, struct auxpmu_position 
 	struct synth_sink *sink = pub->private;
 
 	raw_spin_lock(&sink->bus);
-	sink->counted = sink->synth->model.continuous ? sink->head - sink->tail : sink->held;
-	position->bytes = sink->counted;
+	if (sink->synth->model.continuous)
+		sink->held = sink->head - sink->tail;
+	position->bytes = sink->held;
 	position->lost = sink->lost;
 	sink->told = sink->lost;
 	/* As if it had gone round and overwritten nobody knows how much. */
-	position->gap = sink->counted && synth_fault(sink->synth, SYNTH_FAULT_WRAP);
+	position->gap = sink->held && synth_fault(sink->synth, SYNTH_FAULT_WRAP);
 	raw_spin_unlock(&sink->bus);
 }
 
@@ -137,9 +136,9 @@ static unsigned int synth_sink_spans(struct auxpmu_sink *pub, struct auxpmu_span
 
 	if (sink->synth->model.continuous)
 		div64_u64_rem(sink->tail, sink->desc.size, &from);
-	first = min(sink->counted, sink->desc.size - from);
+	first = min(sink->held, sink->desc.size - from);
 	spans[0] = (struct auxpmu_span){ .data = ram + from, .length = first };
-	spans[1] = (struct auxpmu_span){ .data = ram, .length = sink->counted - first };
+	spans[1] = (struct auxpmu_span){ .data = ram, .length = sink->held - first };
 	return 2;
 }
 
