@@ -263,18 +263,21 @@ Comparison compare(std::span<const Step> truth, std::span<const Step> decoded, c
 		const bool is_short = rules.partial && difference.decoded_size &&
 				      is_short_part(truth.subspan(i - begun, begun + difference.truth_size),
 					      decoded.subspan(j - begun, begun + difference.decoded_size), rules);
+		const auto missing = truth.subspan(i, difference.truth_size);
+		const bool is_excused =
+			rules.excuse && rules.excuse(missing, decoded.subspan(j, difference.decoded_size), alike);
 		difference.truth_at = i;
 		difference.decoded_at = j;
 		i += difference.truth_size;
 		j += difference.decoded_size;
 		alike = 0;
-		const auto missing = truth.subspan(difference.truth_at, difference.truth_size);
 		if (is_short) {
 			result.equal += difference.decoded_size;
 			result.missing += steps_of(missing) - difference.decoded_size;
 			continue;
 		}
-		if (is_marked(difference, missing) || (rules.partial && !difference.decoded_size))
+		result.excused += is_excused;
+		if (is_excused || is_marked(difference, missing) || (rules.partial && !difference.decoded_size))
 			result.missing += steps_of(missing);
 		else
 			result.differences.push_back(difference);

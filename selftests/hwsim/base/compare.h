@@ -8,6 +8,7 @@
 #define HWSIM_BASE_COMPARE_H
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct Comparison {
 	std::size_t equal = 0;
 	std::size_t missing = 0; /* steps of the truth that the trace may lack */
 	std::size_t losses = 0;  /* marked in the truth */
+	std::size_t excused = 0; /* differences that a convention of the decoder explains */
 	std::vector<Difference> differences;
 };
 
@@ -40,6 +42,9 @@ struct Rules {
 	std::size_t window = 1 << 20;
 	/* So many equal steps count as agreement. */
 	std::size_t run = 8;
+	/* Explains a convention of the decoder this difference, which comes after so many equal steps? Empty: none does. */
+	std::function<bool(std::span<const Step> missing, std::span<const Step> invented, std::size_t alike)> excuse =
+		{};
 };
 
 /* Both in program order. */

@@ -80,7 +80,7 @@ int run(const std::string &prefix, const Rules &rules, bool last, bool without_d
 		std::cerr << "hwsim-compare: there is no truth log " << prefix << ".0\n";
 		return 2;
 	}
-	std::size_t differences = 0, total = 0, missing = 0, losses = 0, left_out = 0;
+	std::size_t differences = 0, total = 0, missing = 0, losses = 0, left_out = 0, held_back = 0;
 	for (auto &[cpu, truth] : truths) {
 		left_out += leave_out_dropped(truth, without_dropped);
 		if (by_cs_etm) {
@@ -104,6 +104,7 @@ int run(const std::string &prefix, const Rules &rules, bool last, bool without_d
 		total += result.equal;
 		missing += result.missing;
 		losses += result.losses;
+		held_back += result.excused;
 	}
 	if (losses)
 		std::printf("%zu losses are marked\n", losses);
@@ -111,7 +112,10 @@ int run(const std::string &prefix, const Rules &rules, bool last, bool without_d
 		std::printf("%zu branches were dropped\n", left_out);
 	if (missing)
 		std::printf("%zu branches are not in the trace\n", missing);
-	std::printf("%zu branches agree, %zu differences\n", total, differences);
+	std::printf("%zu branches agree, %zu differences", total, differences);
+	if (held_back)
+		std::printf(", %zu ends of records lost by perf", held_back);
+	std::printf("\n");
 	if (!total && !differences)
 		return 2;
 	return differences ? 1 : 0;
@@ -133,9 +137,10 @@ int main(int argc, char **argv)
 			which = ".bts";
 		else if (argv[i] == std::string("--dropped"))
 			without_dropped = true;
-		else if (argv[i] == std::string("--cs-etm"))
+		else if (argv[i] == std::string("--cs-etm")) {
 			by_cs_etm = true;
-		else
+			rules.excuse = cs_etm::is_held_back;
+		} else
 			prefix = argv[i];
 	}
 	if (prefix.empty()) {

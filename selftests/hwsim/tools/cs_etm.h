@@ -6,6 +6,8 @@
 #ifndef HWSIM_TOOLS_CS_ETM_H
 #define HWSIM_TOOLS_CS_ETM_H
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -59,6 +61,21 @@ inline std::vector<Step> as_perf_tells(std::span<const Step> truth)
 	if (!told.empty() && !told.back().to)
 		told.pop_back();
 	return told;
+}
+
+/*
+ * The end of an AUX record that perf loses. perf's queue holds 1023 ranges of instructions; when it is full, perf makes OpenCSD wait, and
+ * takes the rest of the frame by a flush when the next data come. If that frame was the record's last, cs_etm_decoder__process_data_block()
+ * has consumed all bytes, and the next record resets the decoder (perf 6.12 to 7.2). The trace then seems to end with a range that the
+ * queue had room for: one step, which is none of the truth's. A frame has up to 15 bytes of trace, a byte up to 24 outcomes, and the queue
+ * is full only after as many ranges, of which few are not of a taken branch.
+ */
+inline bool is_held_back(std::span<const Step> missing, std::span<const Step> invented, std::size_t alike)
+{
+	constexpr std::size_t queue = 1023, ranges_of_step = 8, frame = 15 * 24;
+	return invented.size() == 1 && !invented.front().to && !missing.empty() && missing.size() <= frame &&
+	       !missing.back().to && std::ranges::none_of(missing.first(missing.size() - 1), is_edge) &&
+	       alike >= queue / ranges_of_step;
 }
 
 } // namespace hwsim::cs_etm
