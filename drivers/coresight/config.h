@@ -21,6 +21,6 @@ struct perf_event_attr;
  */
 int etm_config_make(const struct perf_event_attr *attr, struct etm_config *config, char *why);
 
-extern const struct attribute_group etm_format_group;
+extern const struct attribute_group etm_format_group, etm_events_group;
 
 #endif /* ETM_CONFIG_H */

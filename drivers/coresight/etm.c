@@ -71,6 +71,9 @@ static unsigned long etm_caps_of(const struct etm *etm)
 		caps |= BIT(ETM_CAP_TIMESTAMPS);
 	if (etm->idr[0] & TRCIDR0_RETSTACK)
 		caps |= BIT(ETM_CAP_RETURN_STACK);
+	if (FIELD_GET(TRCIDR5_NUMCNTR, etm->idr[5]) >= 2 &&
+	    FIELD_GET(TRCIDR4_NUMRSPAIR, etm->idr[4]))
+		caps |= BIT(ETM_CAP_STROBING);
 	return caps;
 }
 
@@ -359,6 +362,25 @@ static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_
 	etm_write(etm, include, TRCVIIECTLR);
 }
 
+/*
+ * Trace one window in so many: counter 0 goes round once per window, and counter 1 goes down with
+ * each. While that is at zero, for one window, there is trace. Returns the event that says so.
+ */
+static u32 etm_program_strobe(const struct etm *etm, const struct etm_config *config)
+{
+	if (!config->window)
+		return EVENT_TRUE;
+	etm_write(etm, TRCRSCTLR_COUNTER_AT_ZERO(0), TRCRSCTLR2);
+	etm_write(etm, TRCRSCTLR_COUNTER_AT_ZERO(1), TRCRSCTLR3);
+	etm_write(etm, config->window - 1, TRCCNTRLDVR0);
+	etm_write(etm, config->window - 1, TRCCNTVR0);
+	etm_write(etm, TRCCNTCTLR_ROUND(EVENT_TRUE), TRCCNTCTLR0);
+	etm_write(etm, config->period, TRCCNTRLDVR1);
+	etm_write(etm, config->period, TRCCNTVR1);
+	etm_write(etm, TRCCNTCTLR_ROUND(2), TRCCNTCTLR1);
+	return 3;
+}
+
 int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 {
 	const struct etm *etm = this_cpu_ptr(&etms);
@@ -383,7 +405,7 @@ int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 	if (etm->idr[0] & TRCIDR0_QSUPP)
 		etm_write(etm, 0, TRCQCTLR);
 	etm_write(etm, etm_trace_id(smp_processor_id()), TRCTRACEIDR);
-	etm_write(etm, TRCVICTLR_EVENT_TRUE | TRCVICTLR_SSSTATUS |
+	etm_write(etm, etm_program_strobe(etm, config) | TRCVICTLR_SSSTATUS |
 		  etm_levels_left_out(config) << TRCVICTLR_EXLEVEL_SHIFT, TRCVICTLR);
 	etm_write(etm, 0, TRCVISSCTLR);
 	if (FIELD_GET(TRCIDR4_NUMPC, etm->idr[4]))

@@ -16,12 +16,15 @@ enum etm_cap {
 	ETM_CAP_CONTEXT_ID_EL2,
 	ETM_CAP_TIMESTAMPS,
 	ETM_CAP_RETURN_STACK,
+	ETM_CAP_STROBING,
 };
 
 /**
  * struct etm_config - what a trace unit is programmed with for an event
  * @configr: TRCCONFIGR
  * @ccctlr: TRCCCCTLR: cycles that lie between two counts at least
+ * @window: cycles of a strobe's window; 0: all is traced
+ * @period: windows that are left out between two that are traced
  * @kernel: the kernel is traced
  * @user: user space is traced
  * @sink: where its trace goes; NULL: into the PE's trace buffer
@@ -29,6 +32,8 @@ enum etm_cap {
 struct etm_config {
 	u32 configr;
 	u32 ccctlr;
+	u16 window;
+	u16 period;
 	bool kernel;
 	bool user;
 	struct tmc *sink;

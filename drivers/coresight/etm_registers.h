@@ -24,6 +24,12 @@
 #define TRCVIIECTLR			0x084
 #define TRCVISSCTLR			0x088
 #define TRCVIPCSSCTLR			0x08c
+#define TRCCNTRLDVR0			0x140
+#define TRCCNTRLDVR1			0x144
+#define TRCCNTCTLR0			0x150
+#define TRCCNTCTLR1			0x154
+#define TRCCNTVR0			0x160
+#define TRCCNTVR1			0x164
 #define TRCIDR0				0x1e0
 #define TRCIDR1				0x1e4
 #define TRCIDR2				0x1e8
@@ -31,6 +37,8 @@
 #define TRCIDR4				0x1f0
 #define TRCIDR5				0x1f4
 #define TRCIDR8				0x180
+#define TRCRSCTLR2			0x208
+#define TRCRSCTLR3			0x20c
 #define TRCOSLSR			0x304
 #define TRCCLAIMSET			0xfa0
 #define TRCCLAIMCLR			0xfa4
@@ -62,9 +70,15 @@
 /* 2 to the power of this many bytes of trace from one synchronization to the next. */
 #define TRCSYNCPR_4096			12
 
-/* The event that is always true. */
-#define TRCVICTLR_EVENT_TRUE		BIT(0)
+/* An event is the number of a selector. That of selector 1 is always true. */
+#define EVENT_TRUE			1
 #define TRCVICTLR_SSSTATUS		BIT(9)
+
+/* A selector chooses resources of a group by a bit of each: here, that a counter is at zero. */
+#define TRCRSCTLR_COUNTER_AT_ZERO(n)	(2 << 16 | BIT(n))
+
+/* A counter goes down at each such event, and from zero to its reload value. */
+#define TRCCNTCTLR_ROUND(event)		(BIT(16) | (event))
 
 /* Exception levels that are left out: EL0 to EL3 of Secure state, then EL0 to EL2 of Non-secure. */
 #define TRCVICTLR_EXLEVEL_SHIFT		16
@@ -85,6 +99,8 @@
 #define TRCIDR3_STALLCTL		BIT(26)
 #define TRCIDR4_NUMACPAIRS		GENMASK(3, 0)
 #define TRCIDR4_NUMPC			GENMASK(15, 12)
+#define TRCIDR4_NUMRSPAIR		GENMASK(19, 16)
+#define TRCIDR5_NUMCNTR			GENMASK(30, 28)
 
 /* Which lock keeps the registers: the trace unit's own, or that of the PE's debug registers. */
 #define TRCOSLSR_OSLM			(BIT(3) | BIT(0))

@@ -329,6 +329,7 @@ static irqreturn_t etm_pmu_interrupt(int irq, void *cookie)
 
 static const struct attribute_group *groups[] = {
 	&etm_format_group,
+	&etm_events_group,
 	NULL
 };
 
