@@ -32,7 +32,7 @@
  * Raised when a change of this header breaks backends that were built against the old one; checked
  * at registration.
  */
-#define AUXPMU_OPS_VERSION	11
+#define AUXPMU_OPS_VERSION	12
 
 /* Every module that calls the framework needs this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -101,16 +101,32 @@ struct auxpmu_needs {
 #define AUXPMU_FILTERS_MAX	8
 
 /**
+ * enum auxpmu_filter - what an address filter does
+ * @AUXPMU_FILTER_ONLY: only code in such ranges is traced
+ * @AUXPMU_FILTER_STOP: reaching the range stops the trace until the unit is next armed with
+ *	&auxpmu_unit.starting
+ * @AUXPMU_FILTER_START_AT: the trace begins at this address; if there is such a filter, it does not
+ *	begin before
+ * @AUXPMU_FILTER_STOP_AT: the trace ends at this address, until one where it begins
+ */
+enum auxpmu_filter {
+	AUXPMU_FILTER_ONLY,
+	AUXPMU_FILTER_STOP,
+	AUXPMU_FILTER_START_AT,
+	AUXPMU_FILTER_STOP_AT,
+};
+
+/**
  * struct auxpmu_range - an address filter
  * @first: first address
- * @last: last address, included; below @first: the range is empty now (its file is not mapped)
- * @stop: reaching the range stops the trace until the next start; if false, only code in such
- *	ranges is traced
+ * @last: last address, included; below @first: the range is empty now (its file is not mapped).
+ *	For one address the same as @first
+ * @what: what it does
  */
 struct auxpmu_range {
 	u64 first;
 	u64 last;
-	bool stop;
+	enum auxpmu_filter what;
 };
 
 /**
@@ -478,7 +494,8 @@ enum auxpmu_yields { AUXPMU_YIELDS_WORK, AUXPMU_YIELDS_START, AUXPMU_YIELDS_NOTH
  *	auxpmu_unit.private, which is NULL if this is 0; at most AUXPMU_UNIT_MAX
  * @yields: what the contract tests may expect; user space finds it in sysfs caps/yields
  * @nr_addr_filters: address filters of the hardware, at most AUXPMU_FILTERS_MAX; 0 if none
- * @filters_stop: they can also stop the trace
+ * @filters_stop: ranges can also stop the trace: AUXPMU_FILTER_STOP
+ * @filters_points: single addresses can start and stop it: AUXPMU_FILTER_START_AT, _STOP_AT
  * @limits: of the hardware
  * @claim: how its units become ours; NULL if they are nobody else's
  * @no_nmi: the operations must not be called in NMI, since they take locks or wait for hardware. An
@@ -498,6 +515,7 @@ struct auxpmu_desc {
 	enum auxpmu_yields yields;
 	unsigned int nr_addr_filters;
 	bool filters_stop;
+	bool filters_points;
 	struct auxpmu_limits limits;
 	const struct auxpmu_claim *claim;
 	bool no_nmi;

@@ -343,23 +343,38 @@ static void etm_write_pair(const struct etm *etm, unsigned int n, const struct a
 	}
 }
 
-/* Address filters: only code in these ranges. */
-static void etm_program_ranges(const struct auxpmu_event *aux, const struct etm_config *config)
+/*
+ * Address filters: only code in these ranges, from an address on, up to one; a pair of comparators
+ * for each. Returns whether trace begins at once.
+ */
+static bool etm_program_filters(const struct auxpmu_event *aux, const struct etm_config *config)
 {
 	const struct etm *etm = this_cpu_ptr(&etms);
 	u32 left_out = etm_levels_left_out(config) << TRCACATR_EXLEVEL_SHIFT;
 	static const struct auxpmu_range none;
-	u32 include = 0;
+	u32 include = 0, points = 0;
+	bool started = true;
 	unsigned int n;
 
 	for (n = 0; n < etm->pairs; n++) {
 		const struct auxpmu_range *range = n < aux->nr_ranges ? &aux->ranges[n] : &none;
+		bool empty = range == &none || range->last < range->first;
 
 		etm_write_pair(etm, n, range, range == &none ? 0 : left_out);
-		if (range != &none)
+		if (range->what == AUXPMU_FILTER_START_AT) {
+			started = false;
+			points |= empty ? 0 : TRCVISSCTLR_START(2 * n);
+		} else if (range->what == AUXPMU_FILTER_STOP_AT) {
+			points |= empty ? 0 : TRCVISSCTLR_STOP(2 * n);
+		} else if (range != &none) {
 			include |= BIT(n);
+		}
 	}
-	etm_write(etm, include, TRCVIIECTLR);
+	if (etm->pairs) {
+		etm_write(etm, include, TRCVIIECTLR);
+		etm_write(etm, points, TRCVISSCTLR);
+	}
+	return started;
 }
 
 /*
@@ -405,12 +420,11 @@ int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 	if (etm->idr[0] & TRCIDR0_QSUPP)
 		etm_write(etm, 0, TRCQCTLR);
 	etm_write(etm, etm_trace_id(smp_processor_id()), TRCTRACEIDR);
-	etm_write(etm, etm_program_strobe(etm, config) | TRCVICTLR_SSSTATUS |
+	etm_write(etm, etm_program_strobe(etm, config) |
+		  (etm_program_filters(aux, config) ? TRCVICTLR_SSSTATUS : 0) |
 		  etm_levels_left_out(config) << TRCVICTLR_EXLEVEL_SHIFT, TRCVICTLR);
-	etm_write(etm, 0, TRCVISSCTLR);
 	if (FIELD_GET(TRCIDR4_NUMPC, etm->idr[4]))
 		etm_write(etm, 0, TRCVIPCSSCTLR);
-	etm_program_ranges(aux, config);
 	if (etm->is_ete)
 		etm_write(etm, TRCRSR_TA, TRCRSR);
 	etm_synchronize(etm);

@@ -74,6 +74,10 @@
 #define EVENT_TRUE			1
 #define TRCVICTLR_SSSTATUS		BIT(9)
 
+/* Address comparator @n starts or stops the trace. */
+#define TRCVISSCTLR_START(n)		BIT(n)
+#define TRCVISSCTLR_STOP(n)		BIT(16 + (n))
+
 /* A selector chooses resources of a group by a bit of each: here, that a counter is at zero. */
 #define TRCRSCTLR_COUNTER_AT_ZERO(n)	(2 << 16 | BIT(n))
 

@@ -338,6 +338,7 @@ static struct auxpmu_desc desc = {
 	.attr_groups = groups,
 	.yields = AUXPMU_YIELDS_START,
 	.tell_once = true,
+	.filters_points = true,
 };
 
 static void etm_pmu_detect_here(void *unused)

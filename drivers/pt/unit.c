@@ -102,7 +102,8 @@ static u64 pt_unit_event_ctl(const struct auxpmu_unit *unit)
 	unsigned int n;
 
 	for (n = 0; n < aux->nr_ranges; n++)
-		ctl |= RANGE_CFG(n, aux->ranges[n].stop ? RANGE_STOP : RANGE_FILTER);
+		ctl |= RANGE_CFG(n, aux->ranges[n].what == AUXPMU_FILTER_STOP ? RANGE_STOP :
+										RANGE_FILTER);
 	return ctl;
 }
 

@@ -5,7 +5,7 @@
  *
  * The core does not limit the number of filters (and writes beyond event->addr_filter_ranges if
  * there are too many), and the validate callback is not told the event. So there is one callback
- * for each number of filters that hardware may have.
+ * for each number of filters and each kind that hardware may have.
  */
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -14,30 +14,57 @@
 
 #include "core/filter.h"
 
+/* Without a size a filter is of one address. */
+static unsigned long filter_last(unsigned long first, unsigned long size)
+{
+	return size ? first + size - 1 : first;
+}
+
+static enum auxpmu_filter filter_what(const struct perf_addr_filter *filter)
+{
+	switch (filter->action) {
+	case PERF_ADDR_FILTER_ACTION_START:
+		return AUXPMU_FILTER_START_AT;
+	case PERF_ADDR_FILTER_ACTION_STOP:
+		return filter->size ? AUXPMU_FILTER_STOP : AUXPMU_FILTER_STOP_AT;
+	default:
+		return AUXPMU_FILTER_ONLY;
+	}
+}
+
 /* A filter on the kernel's addresses, or on those of a file. */
 static int filter_check_place(const struct perf_addr_filter *filter)
 {
-	unsigned long end;
-
-	/* No size: start or stop at a single address, which the framework does not support. */
-	if (!filter->size)
-		return -EOPNOTSUPP;
-	if (check_add_overflow(filter->offset, filter->size - 1, &end))
+	if (filter_last(filter->offset, filter->size) < filter->offset)
 		return -EINVAL;
 	if (!filter->path.dentry && filter->offset < TASK_SIZE_MAX)
 		return -EINVAL;
 	return 0;
 }
 
-static int filter_check(const struct list_head *filters, unsigned int most, bool stop)
+static bool filter_is_known(const struct perf_addr_filter *filter, bool stop, bool points)
+{
+	switch (filter_what(filter)) {
+	case AUXPMU_FILTER_ONLY:
+		return filter->size;
+	case AUXPMU_FILTER_STOP:
+		return stop;
+	case AUXPMU_FILTER_START_AT:
+		return points && !filter->size;
+	case AUXPMU_FILTER_STOP_AT:
+		return points;
+	}
+	return false;
+}
+
+static int filter_check(const struct list_head *filters, unsigned int most, bool stop, bool points)
 {
 	const struct perf_addr_filter *filter;
 	unsigned int nr = 0;
 	int ret;
 
 	list_for_each_entry(filter, filters, entry) {
-		if (filter->action == PERF_ADDR_FILTER_ACTION_START ||
-		    (filter->action == PERF_ADDR_FILTER_ACTION_STOP && !stop))
+		if (!filter_is_known(filter, stop, points))
 			return -EOPNOTSUPP;
 		ret = filter_check_place(filter);
 		if (ret)
@@ -48,44 +75,70 @@ static int filter_check(const struct list_head *filters, unsigned int most, bool
 	return 0;
 }
 
-/* check_@_name: for at most @_most filters, which may stop the trace or not. */
-#define CHECK(_name, _most, _stop)                          \
-	static int check_##_name(struct list_head *filters) \
-	{                                                   \
-		return filter_check(filters, _most, _stop); \
+/* check_@_name_@_most: for at most @_most filters, which may stop the trace, and be points. */
+#define CHECK(_name, _most, _stop, _points)                          \
+	static int check_##_name##_##_most(struct list_head *filters) \
+	{                                                             \
+		return filter_check(filters, _most, _stop, _points);  \
 	}
 
-CHECK(1, 1, false)
-CHECK(2, 2, false)
-CHECK(3, 3, false)
-CHECK(4, 4, false)
-CHECK(5, 5, false)
-CHECK(6, 6, false)
-CHECK(7, 7, false)
-CHECK(8, 8, false)
-CHECK(stop_1, 1, true)
-CHECK(stop_2, 2, true)
-CHECK(stop_3, 3, true)
-CHECK(stop_4, 4, true)
-CHECK(stop_5, 5, true)
-CHECK(stop_6, 6, true)
-CHECK(stop_7, 7, true)
-CHECK(stop_8, 8, true)
+CHECK(only, 1, false, false)
+CHECK(only, 2, false, false)
+CHECK(only, 3, false, false)
+CHECK(only, 4, false, false)
+CHECK(only, 5, false, false)
+CHECK(only, 6, false, false)
+CHECK(only, 7, false, false)
+CHECK(only, 8, false, false)
+
+CHECK(stop, 1, true, false)
+CHECK(stop, 2, true, false)
+CHECK(stop, 3, true, false)
+CHECK(stop, 4, true, false)
+CHECK(stop, 5, true, false)
+CHECK(stop, 6, true, false)
+CHECK(stop, 7, true, false)
+CHECK(stop, 8, true, false)
+
+CHECK(points, 1, false, true)
+CHECK(points, 2, false, true)
+CHECK(points, 3, false, true)
+CHECK(points, 4, false, true)
+CHECK(points, 5, false, true)
+CHECK(points, 6, false, true)
+CHECK(points, 7, false, true)
+CHECK(points, 8, false, true)
+
+CHECK(all, 1, true, true)
+CHECK(all, 2, true, true)
+CHECK(all, 3, true, true)
+CHECK(all, 4, true, true)
+CHECK(all, 5, true, true)
+CHECK(all, 6, true, true)
+CHECK(all, 7, true, true)
+CHECK(all, 8, true, true)
 
 typedef int (*check_fn)(struct list_head *filters);
 
-static const check_fn checks[AUXPMU_FILTERS_MAX] = {
-	check_1, check_2, check_3, check_4, check_5, check_6, check_7, check_8,
+/* By whether they may stop the trace, and whether they may be points. */
+static const check_fn checks[2][2][AUXPMU_FILTERS_MAX] = {
+	{
+		{ check_only_1, check_only_2, check_only_3, check_only_4,
+		  check_only_5, check_only_6, check_only_7, check_only_8 },
+		{ check_points_1, check_points_2, check_points_3, check_points_4,
+		  check_points_5, check_points_6, check_points_7, check_points_8 },
+	},
+	{
+		{ check_stop_1, check_stop_2, check_stop_3, check_stop_4,
+		  check_stop_5, check_stop_6, check_stop_7, check_stop_8 },
+		{ check_all_1, check_all_2, check_all_3, check_all_4,
+		  check_all_5, check_all_6, check_all_7, check_all_8 },
+	},
 };
 
-static const check_fn stop_checks[AUXPMU_FILTERS_MAX] = {
-	check_stop_1, check_stop_2, check_stop_3, check_stop_4,
-	check_stop_5, check_stop_6, check_stop_7, check_stop_8,
-};
-
-check_fn auxpmu_filter_validate(unsigned int nr, bool stop)
+check_fn auxpmu_filter_validate(const struct auxpmu_desc *desc)
 {
-	return stop ? stop_checks[nr - 1] : checks[nr - 1];
+	return checks[desc->filters_stop][desc->filters_points][desc->nr_addr_filters - 1];
 }
 
 void auxpmu_filter_sync(struct perf_event *event)
@@ -99,9 +152,9 @@ void auxpmu_filter_sync(struct perf_event *event)
 	list_for_each_entry(filter, &head->list, entry) {
 		struct auxpmu_range *range = &aux->ranges[nr];
 
-		range->stop = filter->action == PERF_ADDR_FILTER_ACTION_STOP;
+		range->what = filter_what(filter);
 		range->first = placed[nr].start;
-		range->last = placed[nr].start + placed[nr].size - 1;
+		range->last = filter_last(placed[nr].start, placed[nr].size);
 		/* A file that is not mapped (yet): the range is empty. */
 		if (filter->path.dentry && !placed[nr].start) {
 			range->first = 1;

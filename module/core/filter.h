@@ -5,8 +5,8 @@
 
 #include "auxpmu.h"
 
-/* pmu::addr_filters_validate for hardware with that many filters, 1 to AUXPMU_FILTERS_MAX. */
-int (*auxpmu_filter_validate(unsigned int nr, bool stop))(struct list_head *filters);
+/* pmu::addr_filters_validate for the filters of @desc, which are 1 to AUXPMU_FILTERS_MAX. */
+int (*auxpmu_filter_validate(const struct auxpmu_desc *desc))(struct list_head *filters);
 
 /*
  * pmu::addr_filters_sync: note where the event's filters now lie. IRQs off, under the core's lock.

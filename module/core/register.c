@@ -199,8 +199,7 @@ static void register_fill_pmu(struct auxpmu *pmu)
 	if (!desc->nr_addr_filters)
 		return;
 	pmu->pmu.nr_addr_filters = desc->nr_addr_filters;
-	pmu->pmu.addr_filters_validate = auxpmu_filter_validate(desc->nr_addr_filters,
-								desc->filters_stop);
+	pmu->pmu.addr_filters_validate = auxpmu_filter_validate(desc);
 	pmu->pmu.addr_filters_sync = auxpmu_filter_sync;
 }
 

@@ -87,6 +87,7 @@ struct synth *synth_make(const struct synth_model *model)
 		.yields = AUXPMU_YIELDS_START,
 		.nr_addr_filters = synth->persona ? 0 : model->filters,
 		.filters_stop = true,
+		.filters_points = true,
 		.limits = model->limits,
 		.no_nmi = model->no_nmi || model->shared,
 		.offset_heads = synth->persona && synth->persona->offset_heads,

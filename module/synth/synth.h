@@ -144,7 +144,8 @@ struct synth_unit {
 	u64 position;		/* of the next byte; for a unit that copies: bytes in @ram */
 	u64 lost;		/* bytes without room, since it was armed */
 	u64 late;		/* by these bytes the next interrupt is late */
-	bool halted;		/* by a stop filter */
+	bool halted;		/* by a filter that stops it */
+	bool waiting;		/* for an address that starts it */
 	u64 credit;		/* bytes that the timer still has to write */
 	bool due_in_full;	/* the next tick adds a millisecond's worth to it */
 	bool online;		/* its CPU is */

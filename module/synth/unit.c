@@ -128,25 +128,55 @@ static bool synth_interrupting(const struct synth_unit *hw)
 
 /* --- filters ------------------------------------------------------------------------------- */
 
-enum verdict { TRACED, LEFT_OUT, STOPS };
+/* Is the address of a point in the block at @address, or the block's address in a range? */
+static bool synth_at(const struct auxpmu_range *range, u64 address)
+{
+	if (range->what == AUXPMU_FILTER_START_AT || range->what == AUXPMU_FILTER_STOP_AT)
+		return range->first - address < AUXPMU_PROGRAM_BLOCK;
+	return range->first <= address && address <= range->last;
+}
 
-static enum verdict synth_judge(const struct auxpmu_event *aux, u64 address)
+/* What filters do to the block at @address: bits. */
+enum { SYNTH_LEFT_OUT = 1, SYNTH_STOPS = 2, SYNTH_STARTS_AT = 4, SYNTH_STOPS_AT = 8 };
+
+static unsigned int synth_judge(const struct auxpmu_event *aux, u64 address)
 {
 	bool only = false, inside = false;
+	unsigned int judgement = 0;
 	unsigned int n;
 
 	for (n = 0; n < aux->nr_ranges; n++) {
 		const struct auxpmu_range *range = &aux->ranges[n];
-		bool within = range->first <= address && address <= range->last;
+		bool at = synth_at(range, address);
 
-		if (range->stop && within)
-			return STOPS;
-		if (!range->stop) {
+		switch (range->what) {
+		case AUXPMU_FILTER_ONLY:
 			only = true;
-			inside |= within;
+			inside |= at;
+			break;
+		case AUXPMU_FILTER_STOP:
+			judgement |= at ? SYNTH_STOPS : 0;
+			break;
+		case AUXPMU_FILTER_START_AT:
+			judgement |= at ? SYNTH_STARTS_AT : 0;
+			break;
+		case AUXPMU_FILTER_STOP_AT:
+			judgement |= at ? SYNTH_STOPS_AT : 0;
+			break;
 		}
 	}
-	return inside || !only ? TRACED : LEFT_OUT;
+	return judgement | (only && !inside ? SYNTH_LEFT_OUT : 0);
+}
+
+/* Does the trace begin only at an address? */
+static bool synth_waits_for_start(const struct auxpmu_event *aux)
+{
+	unsigned int n;
+
+	for (n = 0; n < aux->nr_ranges; n++)
+		if (aux->ranges[n].what == AUXPMU_FILTER_START_AT)
+			return true;
+	return false;
 }
 
 static u64 synth_address_at(const struct synth_stream *stream, u64 step)
@@ -163,12 +193,13 @@ static u64 synth_run_program(struct synth_unit *hw, u64 bytes, bool *trace)
 	const struct auxpmu_event *aux = auxpmu_unit_event(hw->unit);
 	const struct synth_stream *stream = synth_stream_of(hw->unit);
 	u64 step = stream->step;
-	enum verdict first = synth_judge(aux, synth_address_at(stream, step));
+	unsigned int first = synth_judge(aux, synth_address_at(stream, step));
 	u64 done = stream->record;
 
-	if (first == STOPS)
-		hw->halted = true;
-	*trace = first == TRACED && !hw->halted;
+	hw->halted |= first & SYNTH_STOPS;
+	if (first & (SYNTH_STARTS_AT | SYNTH_STOPS_AT))
+		hw->waiting = !(first & SYNTH_STARTS_AT);
+	*trace = !(first & SYNTH_LEFT_OUT) && !hw->halted && !hw->waiting;
 	if (hw->halted)
 		return bytes;
 	while (done < bytes && synth_judge(aux, synth_address_at(stream, ++step)) == first)
@@ -351,6 +382,7 @@ static void synth_write_start(struct synth_unit *hw)
 	u64 length = stream->record;
 
 	hw->halted = false;
+	hw->waiting = synth_waits_for_start(auxpmu_unit_event(hw->unit));
 	if (synth_shares(hw->unit)) {
 		synth_sink_write(synth_of(hw->unit->pmu)->sink, stream, length,
 				 AUXPMU_RECORD_START, &hw->due);

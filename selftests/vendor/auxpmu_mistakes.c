@@ -110,6 +110,8 @@ static unsigned int filters;
 module_param(filters, uint, 0444);
 static bool filters_stop;
 module_param(filters_stop, bool, 0444);
+static bool filters_points;
+module_param(filters_points, bool, 0444);
 static unsigned int align = RECORD;
 module_param(align, uint, 0444);
 static bool copy;
@@ -445,6 +447,7 @@ static void make_desc(void)
 		desc.ops = NULL;
 	desc.nr_addr_filters = filters;
 	desc.filters_stop = filters_stop;
+	desc.filters_points = filters_points;
 	if (mistake == FILTERS)
 		desc.nr_addr_filters = AUXPMU_FILTERS_MAX + 1;
 	if (mistake == LIMIT)

@@ -337,27 +337,31 @@ TEST_CASE("What a unit was told is invalidated before the first event after its 
 	}
 }
 
-TEST_CASE("A unit has as many filters as it says, and they stop the trace if it says so", "[vendor]")
+TEST_CASE("A unit has as many filters as it says, and of the kinds that it says", "[vendor]")
 {
 	need_backend();
 	for (unsigned number = 1; number <= 8; number++)
-		for (bool stop : {false, true}) {
-			Backend backend(
-				"none", backend_name, std::format("filters={} filters_stop={:d}", number, stop));
+		for (unsigned kinds = 0; kinds < 4; kinds++) {
+			const bool stop = kinds & 1, points = kinds & 2;
+			Backend backend("none", backend_name,
+				std::format("filters={} filters_stop={:d} filters_points={:d}", number, stop, points));
 
-			INFO(number << " filters, stop " << stop);
+			INFO(number << " filters, stop " << stop << ", points " << points);
 			REQUIRE(backend.refused() == 0);
 			auto event = Event::open(make_attr(full_trace()), Target::on_cpu(0)).value();
 			std::string text;
 			for (unsigned n = 0; n < number; n++)
 				text += std::format("filter {:#x}/64,", 0xffffffff82000000 + 128 * n);
 			CHECK(event.set_filter(text));
-			auto many = event.set_filter(text + "filter 0xffffffff83000000/64");
-			CHECK_FALSE(many);
-			CHECK((many || many.error().code == EOPNOTSUPP));
-			auto stops = event.set_filter("stop 0xffffffff82000000/64");
-			CHECK(static_cast<bool>(stops) == stop);
-			CHECK((stops || stops.error().code == EOPNOTSUPP));
+			const auto refuses = [&](const std::string &filter) {
+				auto outcome = event.set_filter(filter);
+				return !outcome && outcome.error().code == EOPNOTSUPP;
+			};
+			CHECK(refuses(text + "filter 0xffffffff83000000/64"));
+			CHECK(refuses("start 0xffffffff82000000/64"));
+			CHECK(refuses("stop 0xffffffff82000000/64") == !stop);
+			for (const char *action : {"start", "stop"})
+				CHECK(refuses(std::format("{} 0xffffffff82000000", action)) == !points);
 		}
 }
 
