@@ -503,6 +503,9 @@ enum auxpmu_yields { AUXPMU_YIELDS_WORK, AUXPMU_YIELDS_START, AUXPMU_YIELDS_NOTH
  *	takes has no trace
  * @offset_heads: in overwrite mode aux_head is an offset, not a position, as consumers of the
  *	in-tree PMU of this name expect
+ * @lap_records: in overwrite mode a record of trace ends where the buffer does, and another one has
+ *	the rest. perf decodes only such records of CoreSight that lie wholly in what it has read,
+ *	which at first begins where the buffer does
  * @tell_once: the core writes PERF_RECORD_ITRACE_START for an event's first start only, as with
  *	in-tree drivers; if false, for every start
  * @release: called when nobody uses the PMU or @desc any more. May sleep. Optional
@@ -520,6 +523,7 @@ struct auxpmu_desc {
 	const struct auxpmu_claim *claim;
 	bool no_nmi;
 	bool offset_heads;
+	bool lap_records;
 	bool tell_once;
 	void (*release)(const struct auxpmu_desc *desc);
 };

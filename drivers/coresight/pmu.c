@@ -352,8 +352,8 @@ static int etm_pmu_register(void)
 	int ret;
 
 	desc.name = name;
-	/* Consumers of cs_etm expect aux_head to be an offset. */
-	desc.offset_heads = !strcmp(name, "cs_etm");
+	/* Consumers of cs_etm want that. */
+	desc.lap_records = !strcmp(name, "cs_etm");
 	/* Sinks take locks, and are waited for. */
 	desc.no_nmi = bus_paths_exist();
 	desc.nr_addr_filters = min_t(unsigned int, etm_nr_pairs(), AUXPMU_FILTERS_MAX);

@@ -36,7 +36,7 @@ static u64 transaction_faulty_flags(struct auxpmu *pmu)
 }
 
 /* Commit everything but the last @hold bytes and close the transaction. */
-void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
+static void transaction_end(struct core_unit *unit, u64 hold)
 {
 	struct auxpmu_buffer *buffer = unit->pub.buffer;
 	struct perf_event *event = unit->pub.event;
@@ -168,6 +168,34 @@ static void transaction_start_afresh(struct core_unit *unit)
 	unit->position = unit->head;
 	unit->stats.sessions++;
 	unit->pub.starting = true;
+}
+
+/*
+ * In overwrite mode, of a PMU whose records end where the buffer does: the bytes behind that, if
+ * others lie before it, else 0.
+ */
+static u64 transaction_behind_lap(const struct core_unit *unit)
+{
+	const struct auxpmu_buffer *buffer = unit->pub.buffer;
+	u64 behind = auxpmu_buffer_offset(buffer, unit->position);
+
+	if (!buffer->overwrite || !unit->pub.pmu->desc->lap_records)
+		return 0;
+	return behind < auxpmu_transaction_uncommitted(unit) ? behind : 0;
+}
+
+void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
+{
+	u64 behind = transaction_behind_lap(unit);
+
+	if (behind) {
+		transaction_end(unit, behind);
+		if (transaction_begin(unit) != AUXPMU_OK) {
+			unit->stats.lost_space += auxpmu_transaction_uncommitted(unit);
+			return;
+		}
+	}
+	transaction_end(unit, hold);
 }
 
 enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit)

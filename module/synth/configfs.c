@@ -145,6 +145,7 @@ NUMBER(shared, shared, ANY, 0, 1);
 NUMBER(polled, polled, ANY, 0, 1);
 NUMBER(continuous, continuous, ANY, 0, 1);
 NUMBER(turning, turning, ANY, 0, 1);
+NUMBER(lap_records, lap_records, ANY, 0, 1);
 NUMBER(no_nmi, no_nmi, ANY, 0, 1);
 NUMBER(granule, limits.granule, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
 NUMBER(min_chunk, limits.min_chunk, POWER_OR_NONE, PAGE_SIZE, SZ_1G);
@@ -382,6 +383,7 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_polled,
 	&unit_attr_continuous,
 	&unit_attr_turning,
+	&unit_attr_lap_records,
 	&unit_attr_no_nmi,
 	&unit_attr_cpus,
 	&unit_attr_min_chunk,

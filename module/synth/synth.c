@@ -90,6 +90,7 @@ struct synth *synth_make(const struct synth_model *model)
 		.filters_points = true,
 		.limits = model->limits,
 		.no_nmi = model->no_nmi || model->shared,
+		.lap_records = model->lap_records,
 		.offset_heads = synth->persona && synth->persona->offset_heads,
 		.release = synth_release,
 	};

@@ -41,6 +41,7 @@
  * @polled: that does not interrupt
  * @continuous: that can be read while it takes more
  * @turning: of which there are two, one of which takes trace while the other is read
+ * @lap_records: overwriting, a record of trace ends where the buffer does: 0 or 1
  * @no_nmi: its operations cannot be called in NMI: 0 or 1
  * @cpus: list of the CPUs that have a unit; empty: all
  * @limits: its limits
@@ -61,6 +62,7 @@ struct synth_model {
 	u64 polled;
 	u64 continuous;
 	u64 turning;
+	u64 lap_records;
 	u64 no_nmi;
 	char cpus[SYNTH_CPUS_MAX];
 	struct auxpmu_limits limits;

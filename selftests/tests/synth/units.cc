@@ -71,6 +71,58 @@ TEST_CASE("Each record of trace says its format, and one whose unit says so that
 		}
 }
 
+TEST_CASE("A record of an overwriting buffer ends where the buffer does, if its consumers want that", "[synth][units]")
+{
+	need_configfs();
+	for (bool asked : {false, true})
+		for (unsigned output : every_output())
+			for (std::uint64_t bytes : {8 * KiB, 16 * KiB, 40 * KiB, 44 * KiB}) {
+				UnitUnderTest under({{"lap_records", asked ? "1" : "0"}});
+				Setup setup;
+
+				setup.mode = AuxMode::overwrite;
+				setup.output = output;
+				setup.record = 64;
+				setup.aux_bytes = 16 * KiB;
+				INFO(describe(setup) << ", " << bytes << " bytes, asked for: " << asked);
+				Tracer tracer(setup);
+				std::vector<AuxRecord> records;
+				std::size_t expected = 0;
+
+				for (unsigned round = 0; round < 2; round++) {
+					const std::uint64_t begin = round * bytes, end = begin + bytes;
+
+					/* One, or two if the buffer ends in between. */
+					expected += asked && end % setup.aux_bytes &&
+								    end / setup.aux_bytes * setup.aux_bytes > begin
+							    ? 2
+							    : 1;
+					tracer.enable();
+					tracer.emit_all(bytes - 64); /* and a START */
+					tracer.disable();
+				}
+				tracer.data.drain([&](const RecordView &view) {
+					Record record = decode(view, tracer.event.attr());
+
+					if (auto *one = std::get_if<AuxRecord>(&record))
+						records.push_back(*one);
+				});
+				for (const AuxRecord &record : records) {
+					const std::uint64_t lap = record.offset / setup.aux_bytes * setup.aux_bytes;
+
+					CHECK(record.flags == PERF_AUX_FLAG_OVERWRITE);
+					CHECK(record.size <= setup.aux_bytes);
+					if (asked)
+						CHECK((record.offset - record.size >= lap || record.offset == lap));
+				}
+				REQUIRE(!records.empty());
+				CHECK(records.back().offset == 2 * bytes);
+				CHECK(records.size() == expected);
+				CHECK(tracer.aux.head() == 2 * bytes);
+				tracer.finish();
+			}
+}
+
 TEST_CASE("A record that has no trace has no format", "[synth][units]")
 {
 	need_configfs();
