@@ -141,6 +141,13 @@ check_fn auxpmu_filter_validate(const struct auxpmu_desc *desc)
 	return checks[desc->filters_stop][desc->filters_points][desc->nr_addr_filters - 1];
 }
 
+/* Is its file not mapped (yet), or not that far? */
+static bool filter_is_nowhere(const struct perf_addr_filter *filter,
+			      const struct perf_addr_filter_range *placed)
+{
+	return filter->size ? !placed->size : filter->path.dentry && !placed->start;
+}
+
 void auxpmu_filter_sync(struct perf_event *event)
 {
 	const struct perf_addr_filters_head *head = perf_event_addr_filters(event);
@@ -155,8 +162,7 @@ void auxpmu_filter_sync(struct perf_event *event)
 		range->what = filter_what(filter);
 		range->first = placed[nr].start;
 		range->last = filter_last(placed[nr].start, placed[nr].size);
-		/* A file that is not mapped (yet): the range is empty. */
-		if (filter->path.dentry && !placed[nr].start) {
+		if (filter_is_nowhere(filter, &placed[nr])) {
 			range->first = 1;
 			range->last = 0;
 		}
