@@ -9,7 +9,6 @@
  */
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/overflow.h>
 #include <linux/perf_event.h>
 
 #include "core/filter.h"

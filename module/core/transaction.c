@@ -170,34 +170,6 @@ static void transaction_start_afresh(struct core_unit *unit)
 	unit->pub.starting = true;
 }
 
-/*
- * In overwrite mode, of a PMU whose records end where the buffer does: the bytes behind that, if
- * others lie before it, else 0.
- */
-static u64 transaction_behind_lap(const struct core_unit *unit)
-{
-	const struct auxpmu_buffer *buffer = unit->pub.buffer;
-	u64 behind = auxpmu_buffer_offset(buffer, unit->position);
-
-	if (!buffer->overwrite || !unit->pub.pmu->desc->lap_records)
-		return 0;
-	return behind < auxpmu_transaction_uncommitted(unit) ? behind : 0;
-}
-
-void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
-{
-	u64 behind = transaction_behind_lap(unit);
-
-	if (behind) {
-		transaction_end(unit, behind);
-		if (transaction_begin(unit) != AUXPMU_OK) {
-			unit->stats.lost_space += auxpmu_transaction_uncommitted(unit);
-			return;
-		}
-	}
-	transaction_end(unit, hold);
-}
-
 enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit)
 {
 	enum auxpmu_result result = transaction_begin(unit);
@@ -356,15 +328,57 @@ static void transaction_change_buffer(struct core_unit *unit)
 }
 
 /*
+ * Right behind the end of a transaction in @before, which may be freed meanwhile, but RCU keeps its
+ * address from being reused while IRQs are off. If it fails (the buffer is being unmapped, or
+ * aux_tail is nonsense), the bytes that were kept back are lost, and counted.
+ */
+static enum auxpmu_result transaction_reopen(struct core_unit *unit,
+					     const struct auxpmu_buffer *before)
+{
+	enum auxpmu_result result = transaction_begin(unit);
+
+	if (result != AUXPMU_OK) {
+		unit->stats.lost_space += auxpmu_transaction_uncommitted(unit);
+		return result;
+	}
+	if (unit->pub.buffer != before || transaction_first_byte(unit) != unit->head)
+		transaction_change_buffer(unit);
+	return result;
+}
+
+/*
+ * In overwrite mode, of a PMU whose records end where the buffer does: the bytes behind that, if
+ * others lie before it, else 0.
+ */
+static u64 transaction_behind_lap(const struct core_unit *unit)
+{
+	const struct auxpmu_buffer *buffer = unit->pub.buffer;
+	u64 behind = auxpmu_buffer_offset(buffer, unit->position);
+
+	if (!buffer->overwrite || !unit->pub.pmu->desc->lap_records)
+		return 0;
+	return behind < auxpmu_transaction_uncommitted(unit) ? behind : 0;
+}
+
+void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
+{
+	const struct auxpmu_buffer *before = unit->pub.buffer;
+	u64 behind = transaction_behind_lap(unit);
+
+	if (behind) {
+		transaction_end(unit, behind);
+		if (transaction_reopen(unit, before) != AUXPMU_OK)
+			return;
+	}
+	transaction_end(unit, hold);
+}
+
+/*
  * Commit what there is, and see how far the consumer has read meanwhile.
  *
  * If all room has been used, the core refuses to begin again and switches the event off, and no
  * record would say TRUNCATED. So keep the last bytes back: if there is still no room behind them,
  * session_do_arm() has them committed with TRUNCATED.
- *
- * If beginning fails (the buffer is being unmapped, or aux_tail is nonsense), the bytes kept back
- * are lost, and counted. @before may be freed meanwhile, but RCU keeps its address from being
- * reused while IRQs are off.
  */
 enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit)
 {
@@ -374,13 +388,8 @@ enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit)
 	enum auxpmu_result result;
 
 	auxpmu_transaction_end(unit, brim ? min_t(u64, uncommitted, AUXPMU_KEPT_BACK) : 0);
-	result = transaction_begin(unit);
-	if (result != AUXPMU_OK) {
-		unit->stats.lost_space += auxpmu_transaction_uncommitted(unit);
-		return result;
-	}
-	if (unit->pub.buffer != before || transaction_first_byte(unit) != unit->head)
-		transaction_change_buffer(unit);
-	trace_auxpmu_begin(unit);
+	result = transaction_reopen(unit, before);
+	if (result == AUXPMU_OK)
+		trace_auxpmu_begin(unit);
 	return result;
 }
