@@ -34,7 +34,7 @@ static void session_arm_failed(struct core_unit *unit, enum auxpmu_complaint wha
 		auxpmu_complain(unit->pub.pmu, what, op, a, b);
 	}
 	aux->arm_failed = true;
-	auxpmu_transaction_end(unit, 0);
+	auxpmu_transaction_end(unit);
 }
 
 /* A sink is on before a unit writes, and off after it. */
@@ -62,7 +62,7 @@ static enum auxpmu_result session_do_arm(struct core_unit *unit)
 			return AUXPMU_USED_UP;
 		unit->flags |= PERF_AUX_FLAG_TRUNCATED;
 		trace_auxpmu_full(unit);
-		auxpmu_transaction_end(unit, 0);
+		auxpmu_transaction_end(unit);
 		return AUXPMU_NO_SPACE;
 	}
 	ret = core_fault(unit->pub.pmu, CORE_FAULT_ARM) ? -EIO : session_switch_on(unit);
@@ -101,7 +101,7 @@ static enum auxpmu_result session_do_handover(struct core_unit *unit)
 		return AUXPMU_OK;
 	}
 	if (unit->flags & PERF_AUX_FLAG_TRUNCATED) {
-		auxpmu_transaction_end(unit, 0);
+		auxpmu_transaction_end(unit);
 		return AUXPMU_NO_SPACE;
 	}
 	return auxpmu_transaction_renew(unit);
@@ -223,7 +223,7 @@ static int session_settle(struct core_unit *unit)
 					    session_do_handover(unit));
 			break;
 		case AUXPMU_DO_END:
-			auxpmu_transaction_end(unit, 0);
+			auxpmu_transaction_end(unit);
 			word = session_note(unit, word, AUXPMU_DO_END, AUXPMU_OK);
 			break;
 		case AUXPMU_DO_RESET:

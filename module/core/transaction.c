@@ -360,7 +360,7 @@ static u64 transaction_behind_lap(const struct core_unit *unit)
 	return behind < auxpmu_transaction_uncommitted(unit) ? behind : 0;
 }
 
-void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
+void auxpmu_transaction_end(struct core_unit *unit)
 {
 	const struct auxpmu_buffer *before = unit->pub.buffer;
 	u64 behind = transaction_behind_lap(unit);
@@ -370,7 +370,7 @@ void auxpmu_transaction_end(struct core_unit *unit, u64 hold)
 		if (transaction_reopen(unit, before) != AUXPMU_OK)
 			return;
 	}
-	transaction_end(unit, hold);
+	transaction_end(unit, 0);
 }
 
 /*
@@ -387,7 +387,7 @@ enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit)
 	const struct auxpmu_buffer *before = unit->pub.buffer;
 	enum auxpmu_result result;
 
-	auxpmu_transaction_end(unit, brim ? min_t(u64, uncommitted, AUXPMU_KEPT_BACK) : 0);
+	transaction_end(unit, brim ? min_t(u64, uncommitted, AUXPMU_KEPT_BACK) : 0);
 	result = transaction_reopen(unit, before);
 	if (result == AUXPMU_OK)
 		trace_auxpmu_begin(unit);

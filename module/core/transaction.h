@@ -19,10 +19,9 @@ static inline u64 auxpmu_transaction_uncommitted(const struct core_unit *unit)
 enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit);
 
 /*
- * Commit everything but the last @hold bytes and close the transaction; with
- * &auxpmu_desc.lap_records it may become two.
+ * Commit everything and close the transaction; with &auxpmu_desc.lap_records it may become two.
  */
-void auxpmu_transaction_end(struct core_unit *unit, u64 hold);
+void auxpmu_transaction_end(struct core_unit *unit);
 
 /* Close the transaction and open the next; AUXPMU_NO_SPACE or AUXPMU_FAILED if that fails. */
 enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit);
