@@ -32,7 +32,7 @@
  * Raised when a change of this header breaks backends that were built against the old one; checked
  * at registration.
  */
-#define AUXPMU_OPS_VERSION	12
+#define AUXPMU_OPS_VERSION	14
 
 /* Every module that calls the framework needs this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -78,11 +78,13 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  *	its pages, and @pages and the limits of chunks mean nothing
  * @format: PERF_AUX_FLAG_* of the PMU's formats (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK), which every
  *	record of trace says; 0 where there is only one
- * @barrier: with output COPY: where trace is missing in front of other trace, this many bytes that
+ * @barrier: where trace is missing in front of other trace, this many bytes that
  *	&auxpmu_ops.put_barrier writes come in between, so that a decoder finds its way again (the
- *	formatted frames of CoreSight); whole atoms, or 0
+ *	formatted frames of CoreSight); of a unit that writes into the buffer they replace its first
+ *	bytes, which are lost. Whole atoms, or 0. Takes output COPY, or @sink
  * @sink: where the unit's trace goes, if other units' trace may go there, too, see struct
- *	auxpmu_sink; NULL if every unit has a sink of its own. Takes &auxpmu_desc.no_nmi
+ *	auxpmu_sink; NULL if every unit has a sink of its own. Takes &auxpmu_desc.no_nmi. With
+ *	another output than COPY: it writes into the buffer if it can, see &auxpmu_buffer.sink
  * @rules: of the unit's windows
  */
 struct auxpmu_needs {
@@ -164,10 +166,12 @@ static inline struct auxpmu_event *auxpmu_event(const struct perf_event *event)
  *	4 KiB, 64 GiB with 16 KiB, 4 TiB with 64 KiB
  * @base: the buffer as one piece of kernel virtual memory if the event's needs say map, else NULL
  * @overwrite: a flight recorder: the consumer maps it read-only
+ * @sink: the sink that can write into it, set by &auxpmu_ops.buffer_init; NULL: none can. The trace
+ *	of events with any other sink is copied into it, as if their output were COPY
  * @private: the backend's (descriptor tables)
  *
- * Read-only for backends, except @private. The buffer may outlive the event it was made for, and
- * holds references on the framework's module and the backend's.
+ * Read-only for backends, except @sink and @private. The buffer may outlive the event it was made
+ * for, and holds references on the framework's module and the backend's.
  */
 struct auxpmu_buffer {
 	struct auxpmu *pmu;
@@ -177,6 +181,7 @@ struct auxpmu_buffer {
 	u64 size;
 	void *base;
 	bool overwrite;
+	struct auxpmu_sink *sink;
 	void *private;
 };
 
@@ -221,6 +226,15 @@ static inline u64 auxpmu_buffer_distance(const struct auxpmu_buffer *buffer, u64
  * context.
  */
 void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *length);
+
+/**
+ * auxpmu_buffer_abandon() - the hardware may write into a buffer for ever
+ * @buffer: of the open transaction
+ *
+ * For a device that does not stop: nobody must get the buffer's pages when the consumer is through
+ * with them, so they are never freed. Once for each buffer. Any context.
+ */
+void auxpmu_buffer_abandon(const struct auxpmu_buffer *buffer);
 
 /**
  * struct auxpmu_position - how far the unit has got since it was armed
@@ -285,6 +299,10 @@ struct auxpmu_span {
  *	oldest first, in at most two pieces. Returns the number of pieces. Must never name a byte
  *	that the unit did not write since it was armed: that would be somebody else's trace.
  * @irq_pending: has the unit already passed unit->window.irq? Called right after arm. Optional.
+ * @progress: how many bytes the unit, which is armed, has written into its window so far; if it
+ *	goes round there, at least the window's bytes from the first lap on. U64_MAX: some, but it
+ *	cannot tell how many. Needed by units that write into the buffer by a sink which is polled;
+ *	unused otherwise, and in overwrite mode.
  * @online: this CPU comes up, or the PMU is being registered: look for the CPU's unit and prepare
  *	it. On its CPU; may sleep. 0, or an errno: no event comes to this CPU until it has come up
  *	anew. -ENODEV: it has no unit; any other errno is logged. Optional. sysfs caps/cpus has
@@ -322,6 +340,7 @@ struct auxpmu_ops {
 	void (*position)(struct auxpmu_unit *unit, struct auxpmu_position *position);
 	unsigned int (*spans)(struct auxpmu_unit *unit, struct auxpmu_span spans[2]);
 	bool (*irq_pending)(struct auxpmu_unit *unit);
+	u64 (*progress)(struct auxpmu_unit *unit);
 	int (*online)(struct auxpmu_unit *unit);
 	void (*offline)(struct auxpmu_unit *unit);
 	void (*invalidate)(struct auxpmu_unit *unit);
@@ -366,12 +385,17 @@ struct auxpmu_sink_ops {
  * struct auxpmu_sink_desc - a sink as its backend describes it
  * @ops: its operations
  * @size: bytes of its memory, at most AUXPMU_SINK_MAX
+ * @of_cpu: it stands for a sink of each CPU, which CPUs may share: returns that of @cpu, or NULL,
+ *	and then events do not come there. Nothing else is needed of it but @polled. Any context.
+ *	NULL: it is a sink itself
  * @polled: it does not interrupt: the framework collects its trace by a timer, often enough that it
- *	is half full at the rate of the last time
+ *	is half full at the rate of the last time. Of a unit that writes into the buffer by it, the
+ *	timer looks whether it has reached its interrupt, or half of its window
  */
 struct auxpmu_sink_desc {
 	const struct auxpmu_sink_ops *ops;
 	u64 size;
+	struct auxpmu_sink *(*of_cpu)(struct auxpmu_sink *sink, unsigned int cpu);
 	bool polled;
 };
 
@@ -383,9 +407,11 @@ struct auxpmu_sink_desc {
  * An event that says it in its needs uses it between add and del. With output COPY, the events of
  * several CPUs share it: those that one process opened with the same rights, that hide the same
  * (exclude_kernel and the like), and that trace the same task unless the process has CAP_PERFMON.
- * With another output, the unit writes into the AUX area by it, and one event uses it at a time;
- * its operations are not called then, but the unit's. All other events are refused when they come
- * to a CPU (-EBUSY; statistics: sink_busy).
+ * With another output an event has it for itself. Its unit writes into the AUX area by it, and not
+ * the sink's operations are called, but the unit's; or if that area's buffer is not the sink's, the
+ * trace goes through the sink's memory and is copied. When another event comes to a CPU that may
+ * share the sink, the trace of both is copied from then on. Who may not is refused (-EBUSY;
+ * statistics: sink_busy), and the next record says PARTIAL.
  */
 struct auxpmu_sink {
 	const struct auxpmu_sink_desc *desc;
@@ -539,6 +565,8 @@ struct auxpmu_desc {
  * @rules: that @window follows: those of the event's needs, adapted to @buffer
  * @starting: set until arm has succeeded once since the event was started, or since its buffer
  *	changed: anything the unit was told before is void
+ * @copies: it writes into memory of its own or of its sink, from where its trace is copied; as of
+ *	the last arm, from then on
  *
  * Read-only for backends, except what @private points to.
  */
@@ -551,6 +579,7 @@ struct auxpmu_unit {
 	struct auxpmu_window window;
 	struct auxpmu_window_rules rules;
 	bool starting;
+	bool copies;
 };
 
 /* The event that @unit traces for; between add and del. */
@@ -665,8 +694,11 @@ bool auxpmu_interrupt(struct auxpmu *pmu);
  * IRQs off. Disarms the unit and commits nothing yet. Unless @idle the next record says PARTIAL,
  * since what the CPU executes from here on is not traced. Until auxpmu_resume() the unit is armed
  * only if the core starts the event anew.
+ *
+ * Return: true if an event is to go on at auxpmu_resume(); false if none was running, or it is
+ * suspended already, and then that one's auxpmu_resume() is waited for.
  */
-void auxpmu_suspend(struct auxpmu *pmu, bool idle);
+bool auxpmu_suspend(struct auxpmu *pmu, bool idle);
 
 /**
  * auxpmu_resume() - the unit of this CPU is there again

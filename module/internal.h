@@ -60,6 +60,8 @@ struct core_sharer {
  * struct core_event - an event
  * @pub: what its backend sees
  * @sharer: if it has a sink
+ * @shares: its trace is copied from its sink's memory, whatever it needs: another event came
+ * @refused: it was, because of its sink, and no record has said so yet
  * @serial: shared by an event and its inherited children only, which have the same needs
  * @arm_failed: arm() failed, a record said PARTIAL, and no arm() has succeeded since
  */
@@ -67,6 +69,8 @@ struct core_event {
 	struct auxpmu_event pub;
 	struct core_sharer sharer;
 	u64 serial;
+	bool shares;
+	bool refused;
 	bool arm_failed;
 };
 
@@ -111,8 +115,11 @@ struct core_buffer {
  * @handle: of the transaction
  * @rules_buffer: id of the buffer that @pub.rules and @pub.window were made for; 0: none
  * @rules_event: serial of the event they were made for
+ * @rules_copy: the event's trace has to be copied into that buffer
+ * @rules_shared: they are those of an event that shares its sink
  * @window_limit: the core's limit when the window was taken
  * @window_wakeup: position of the consumer's next wake-up when the window was taken
+ * @window_least: no window is to be shorter, if there is room elsewhere, whatever the rules say
  * @head: position at which the transaction began
  * @position: how far the unit got; the bytes from @head to here are to be committed
  * @flags: PERF_AUX_FLAG_* for the end of the transaction
@@ -122,7 +129,7 @@ struct core_buffer {
  * @serve: serves what was requested in an NMI, if the backend cannot be called there
  * @collect_due: when it is disarmed, it collects its sink's trace
  * @collect: the interrupt of its sink, sent to its CPU
- * @poll: of its sink, if that does not interrupt
+ * @poll: looks after its sink, if that does not interrupt
  * @times_up: how often its CPU had come up when auxpmu_hotplug_look() last looked
  * @stats: since the PMU was registered
  */
@@ -132,8 +139,11 @@ struct core_unit {
 	struct perf_output_handle handle;
 	u64 rules_buffer;
 	u64 rules_event;
+	bool rules_copy;
+	bool rules_shared;
 	u64 window_limit;
 	u64 window_wakeup;
+	u64 window_least;
 	u64 head;
 	u64 position;
 	u64 flags;

@@ -38,6 +38,8 @@
  *	framework pads the rest of the window. With @granule, a window is then one region. In
  *	overwrite mode, a unit that goes round by itself interrupts at the end of the first lap. Not
  *	with @spare
+ * @least: no window is shorter, if not 0: of a unit that goes round in its window, and is looked at
+ *	now and then. Not with @granule
  */
 struct auxpmu_window_rules {
 	u32 start_align;
@@ -49,6 +51,7 @@ struct auxpmu_window_rules {
 	bool contiguous;
 	bool grid;
 	bool wraps;
+	u64 least;
 };
 
 /**
@@ -125,8 +128,8 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
  *
  * The window begins at the first position that the rules allow, and is the longest they allow from
  * there. The interrupt is the first position they allow at or behind @request->wakeup, or @to if
- * that comes first. If a chunk has no room left for one atom, a contiguous window begins with the
- * next chunk.
+ * that comes first. If a chunk has no room left for a window, a contiguous one begins with the next
+ * chunk.
  *
  * A unit with a granule stops at its limit, and nothing is traced until the next window is armed.
  * So it interrupts one region before the end, if the window has more than one: while the interrupt
@@ -147,12 +150,13 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
  * auxpmu_window_next() would give the same.
  *
  * Return: false if auxpmu_window_next() has to be asked: @position is at or behind the interrupt,
- * or a window cannot start there.
+ * or no window can start there.
  */
 static inline bool auxpmu_window_rest(const struct auxpmu_window_rules *rules,
 				      struct auxpmu_window *window, u64 position)
 {
-	if (position >= window->irq || (position & (rules->start_align - 1)))
+	if (position >= window->irq || (position & (rules->start_align - 1)) ||
+	    window->to - position < rules->least)
 		return false;
 	/* A unit that goes round need not have its atoms where the last lap had them. */
 	if (rules->atom != 1 && (window->to == AUXPMU_NO_LIMIT ||

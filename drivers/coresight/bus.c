@@ -96,6 +96,16 @@ struct bus_path *bus_path_to(int cpu, const struct tmc *sink)
 	return NULL;
 }
 
+bool bus_reached_by_one(const struct tmc *sink)
+{
+	unsigned int by = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		by += !!bus_path_to(cpu, sink);
+	return by == 1;
+}
+
 bool bus_paths_exist(void)
 {
 	int cpu;
@@ -106,7 +116,7 @@ bool bus_paths_exist(void)
 	return false;
 }
 
-static bool bus_from_all(const struct cpumask *cpus, const struct tmc *sink)
+bool bus_from_all(const struct cpumask *cpus, const struct tmc *sink)
 {
 	int cpu;
 

@@ -61,6 +61,12 @@ bool bus_paths_exist(void);
  */
 struct tmc *bus_paths_choose_sink(u32 id, int cpu, const struct cpumask *cpus);
 
+/* Do all CPUs in @cpus reach @sink, or any sink if that is NULL? Any context. */
+bool bus_from_all(const struct cpumask *cpus, const struct tmc *sink);
+
+/* Is there only one CPU that reaches @sink? Any context. */
+bool bus_reached_by_one(const struct tmc *sink);
+
 /* The path of @cpu to @sink, or to the best if that is NULL; NULL if there is none. Any context. */
 struct bus_path *bus_path_to(int cpu, const struct tmc *sink);
 

@@ -44,8 +44,18 @@ static int etm_devices_cpu_of(const struct device *dev)
 	return cpu;
 }
 
+/* Its trace unit loses its registers when it is idle. */
+static DEFINE_PER_CPU(bool, units_forget);
+
+bool etm_devices_forget(int cpu)
+{
+	return per_cpu(units_forget, cpu);
+}
+
 static void etm_devices_note_unit(const struct device *dev, int cpu)
 {
+	per_cpu(units_forget, cpu) =
+		of_property_read_bool(dev->of_node, "arm,coresight-loses-context-with-cpu");
 	cpumask_set_cpu(cpu, &units);
 	per_cpu(unit_nodes, cpu) = dev->of_node;
 }

@@ -21,6 +21,9 @@ void etm_devices_put(void);
 bool etm_devices_have_unit(int cpu);
 bool etm_devices_have_buffer(int cpu);
 
+/* Does @cpu's unit lose its registers when the CPU is idle, and so powered down? */
+bool etm_devices_forget(int cpu);
+
 /* The trace buffer's interrupt on this CPU. Preemption off. */
 void etm_devices_enable_interrupt(void);
 void etm_devices_disable_interrupt(void);

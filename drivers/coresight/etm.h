@@ -28,6 +28,7 @@ enum etm_cap {
  * @kernel: the kernel is traced
  * @user: user space is traced
  * @sink: where its trace goes; NULL: into the PE's trace buffer
+ * @own_sinks: into the best sink that its CPU reaches, on each CPU; @sink is NULL
  */
 struct etm_config {
 	u32 configr;
@@ -37,6 +38,7 @@ struct etm_config {
 	bool kernel;
 	bool user;
 	struct tmc *sink;
+	bool own_sinks;
 };
 
 /**
@@ -96,7 +98,7 @@ bool etm_has_trace_id(int cpu);
  *
  * etm_claim() - take the unit, for an event: 0, or -EBUSY: a debugger has it.
  * etm_release() - switch it off and give it back.
- * etm_restore() - the machine was suspended: unlock and claim anew what is claimed.
+ * etm_restore() - its registers may have lost their contents: unlock, and claim what is claimed.
  * etm_program() - write all registers, for an event; the unit is off then.
  * etm_start() - let it trace: a programmed unit, or one that was stopped.
  * etm_stop() - let it trace nothing from here on. What it has traced may still be on its way:

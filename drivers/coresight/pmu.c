@@ -19,12 +19,15 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "area.h"
 #include "auxpmu.h"
 #include "bus.h"
 #include "compat.h"
 #include "config.h"
 #include "devices.h"
+#include "end.h"
 #include "etm.h"
+#include "idle.h"
 #include "link.h"
 #include "sysfs.h"
 #include "tmc.h"
@@ -45,6 +48,9 @@ MODULE_PARM_DESC(name, "auxpmu_etm, or cs_etm where the kernel has no PMU of tha
 #define HW_ID_SINK_ID		GENMASK_ULL(39, 8)
 #define HW_ID_MINOR_VERSION	GENMASK_ULL(59, 56)
 
+/* The first byte of a frame (IHI 0029, "Formatter"): ID 0 follows. */
+#define FRAME_OF_NOBODY	1
+
 /* A barrier: frame synchronization, of which decoders know that trace is missing in front of it. */
 #define BARRIER_WORD		0x7fffffff
 
@@ -54,7 +60,31 @@ static DEFINE_PER_CPU(struct bus_path *, active_path);
 /* The registers of this CPU's trace unit have lost their contents since it was programmed. */
 static DEFINE_PER_CPU(bool, lost);
 
+/* The event that this CPU's trace unit was claimed for has the kernel traced. */
+static DEFINE_PER_CPU(bool, traces_kernel);
+
+/* This CPU's event goes on when the CPU is no longer idle. */
+static DEFINE_PER_CPU(bool, parked);
+
+/* The kernel goes away: nothing is to be switched on any more. */
+static DEFINE_PER_CPU(bool, ended);
+
 static struct auxpmu *pmu;
+
+static struct auxpmu_sink *etm_pmu_sink_of_cpu(struct auxpmu_sink *own, unsigned int cpu)
+{
+	const struct bus_path *path = bus_path_to(cpu, NULL);
+
+	return path ? path->sink->sink : NULL;
+}
+
+/* Of events on CPUs with sinks of their own: the best that each CPU reaches. */
+static const struct auxpmu_sink_desc own_sinks_desc = {
+	.of_cpu = etm_pmu_sink_of_cpu,
+	.polled = true,
+};
+
+static struct auxpmu_sink *own_sinks;
 
 /* Into the PE's trace buffer: by the kernel's virtual addresses, without frames. */
 static void etm_pmu_need_buffer(struct auxpmu_needs *needs)
@@ -68,11 +98,55 @@ static void etm_pmu_need_buffer(struct auxpmu_needs *needs)
 	needs->rules.wraps = true;
 }
 
-/* Into a sink's memory, in frames. */
-static void etm_pmu_need_sink(struct auxpmu_needs *needs, struct tmc *tmc)
+/* The TMC that gets an event's trace on @cpu, or NULL. */
+static struct tmc *etm_pmu_tmc_of(const struct etm_config *config, int cpu)
+{
+	const struct bus_path *path = bus_path_to(cpu, config->sink);
+
+	return path ? path->sink : NULL;
+}
+
+/*
+ * Where ETR write into the AUX area themselves: pages of 4 KiB, of which tables consist (DDI 0461,
+ * "Scatter-gather"). They go round in their windows.
+ */
+static void etm_pmu_need_area(struct auxpmu_needs *needs, const struct etm_config *config)
+{
+	int cpu;
+
+	needs->output = AUXPMU_SCATTER;
+	for_each_possible_cpu(cpu) {
+		const struct tmc *tmc = etm_pmu_tmc_of(config, cpu);
+
+		if (tmc && !tmc_has_tables(tmc))
+			needs->output = AUXPMU_WINDOW;
+	}
+	needs->rules.start_align = SZ_4K;
+	needs->rules.end_align = SZ_4K;
+	needs->rules.least = AREA_WINDOW_LEAST;
+}
+
+/* Nobody else can want the event's sinks: it is everywhere alone, or its CPU's units are. */
+static bool etm_pmu_is_alone(const struct etm_config *config, int event_cpu)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct tmc *tmc = etm_pmu_tmc_of(config, cpu);
+
+		if (tmc && !tmc_reaches_areas(tmc))
+			return false;
+	}
+	return event_cpu == -1 || bus_reached_by_one(config->sink);
+}
+
+/* By the trace bus, in frames: into a sink's memory, or the AUX area. */
+static void etm_pmu_need_sink(struct auxpmu_needs *needs, const struct etm_config *config, int cpu)
 {
 	needs->output = AUXPMU_COPY;
-	needs->sink = tmc->sink;
+	if (etm_pmu_is_alone(config, cpu))
+		etm_pmu_need_area(needs, config);
+	needs->sink = config->sink ? config->sink->sink : own_sinks;
 	needs->format = PERF_AUX_FLAG_CORESIGHT_FORMAT_CORESIGHT;
 	needs->rules.atom = TMC_FRAME;
 	needs->barrier = TMC_FRAME;
@@ -94,8 +168,11 @@ static bool etm_pmu_has_buffers(int cpu, struct cpumask *traced)
 	return all;
 }
 
-/* The sink that the event asks for; or the trace buffer, or else the best sink. */
-static int etm_pmu_choose_sink(const struct perf_event *event, struct tmc **tmc, char *why)
+/*
+ * The sink that the event asks for; or the trace buffer, or else the best sink of all its CPUs, or
+ * of each.
+ */
+static int etm_pmu_choose_sink(const struct perf_event *event, struct etm_config *config, char *why)
 {
 	u32 id = FIELD_GET(CONFIG2_SINK, event->attr.config2);
 	cpumask_var_t traced;
@@ -104,16 +181,19 @@ static int etm_pmu_choose_sink(const struct perf_event *event, struct tmc **tmc,
 	if (!zalloc_cpumask_var(&traced, GFP_KERNEL))
 		return -ENOMEM;
 	has_buffers = etm_pmu_has_buffers(event->cpu, traced);
-	*tmc = NULL;
-	if (id || !has_buffers)
-		*tmc = bus_paths_choose_sink(id, event->cpu, traced);
+	if (id || !has_buffers) {
+		config->sink = bus_paths_choose_sink(id, event->cpu, traced);
+		config->own_sinks = !id && !config->sink && !cpumask_empty(traced) &&
+				    bus_from_all(traced, NULL);
+	}
 	free_cpumask_var(traced);
-	if (*tmc || (!id && has_buffers))
+	if (config->sink || config->own_sinks || (!id && has_buffers))
 		return 0;
 	if (event->cpu == -1)
 		scnprintf(why, ETM_CONFIG_WHY,
-			  "there is no sink%s that all CPUs reach; open an event on each CPU",
-			  id ? " of that number" : "");
+			  "%s; open an event on each CPU that does",
+			  id ? "not all CPUs reach the sink of that number (config2)" :
+			       "not all CPUs reach a sink");
 	else
 		scnprintf(why, ETM_CONFIG_WHY, "CPU %d reaches no sink%s", event->cpu,
 			  id ? " of that number (config2)" : "");
@@ -124,7 +204,7 @@ static int etm_pmu_configure(const struct perf_event *event, struct etm_config *
 {
 	int ret = etm_config_make(&event->attr, config, why);
 
-	return ret ?: etm_pmu_choose_sink(event, &config->sink, why);
+	return ret ?: etm_pmu_choose_sink(event, config, why);
 }
 
 static int etm_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux)
@@ -142,8 +222,8 @@ static int etm_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux
 		kfree(config);
 		return ret;
 	}
-	if (config->sink)
-		etm_pmu_need_sink(&aux->needs, config->sink);
+	if (config->sink || config->own_sinks)
+		etm_pmu_need_sink(&aux->needs, config, event->cpu);
 	else
 		etm_pmu_need_buffer(&aux->needs);
 	aux->private = config;
@@ -153,6 +233,73 @@ static int etm_pmu_event_init(struct perf_event *event, struct auxpmu_event *aux
 static void etm_pmu_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
 {
 	kfree(aux->private);
+}
+
+/* CPUs that share an ETR have one area. */
+static struct area *etm_pmu_make_area(const struct etm_config *config, int cpu,
+				      const struct auxpmu_buffer *buffer)
+{
+	struct area *const *areas = buffer->private;
+	const struct tmc *tmc = etm_pmu_tmc_of(config, cpu);
+	int before;
+
+	for_each_possible_cpu(before) {
+		if (before == cpu)
+			break;
+		if (etm_pmu_tmc_of(config, before) == tmc)
+			return areas[before];
+	}
+	return tmc_make_area(tmc, buffer);
+}
+
+static void etm_pmu_free_areas(struct auxpmu_buffer *buffer)
+{
+	struct area **areas = buffer->private;
+	int cpu, other;
+
+	if (!areas)
+		return;
+	for_each_possible_cpu(cpu) {
+		struct area *area = areas[cpu];
+
+		for_each_possible_cpu(other)
+			if (areas[other] == area)
+				areas[other] = NULL;
+		area_free(area);
+	}
+	kfree(areas);
+	buffer->private = NULL;
+}
+
+/* Let all ETR that the event may come to write into the buffer, or none. */
+static int etm_pmu_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
+{
+	const struct auxpmu_event *aux = auxpmu_event(event);
+	struct area **areas;
+	int cpu;
+
+	if (!aux->needs.sink || aux->needs.output == AUXPMU_COPY)
+		return 0;
+	areas = kcalloc(nr_cpu_ids, sizeof(*areas), GFP_KERNEL);
+	if (!areas)
+		return -ENOMEM;
+	buffer->private = areas;
+	for_each_possible_cpu(cpu) {
+		if (!etm_pmu_tmc_of(aux->private, cpu))
+			continue;
+		areas[cpu] = etm_pmu_make_area(aux->private, cpu, buffer);
+		if (!areas[cpu]) {
+			etm_pmu_free_areas(buffer);
+			return 0;
+		}
+	}
+	buffer->sink = aux->needs.sink;
+	return 0;
+}
+
+static void etm_pmu_buffer_fini(struct auxpmu_buffer *buffer)
+{
+	etm_pmu_free_areas(buffer);
 }
 
 /* Its trace buffer, if it has one that can be used; else, why not. */
@@ -202,7 +349,7 @@ static int etm_pmu_enable_path(struct auxpmu_unit *unit)
 	struct bus_path *path;
 	int ret;
 
-	if (!config->sink)
+	if (!config->sink && !config->own_sinks)
 		return trbe_there(unit->cpu) ? 0 : -ENODEV;
 	path = bus_path_to(unit->cpu, config->sink);
 	ret = path ? bus_path_enable(path) : -ENODEV;
@@ -213,10 +360,12 @@ static int etm_pmu_enable_path(struct auxpmu_unit *unit)
 
 static int etm_pmu_add(struct auxpmu_unit *unit)
 {
+	const struct etm_config *config = auxpmu_unit_event(unit)->private;
 	int ret = etm_claim();
 
 	if (ret)
 		return ret;
+	__this_cpu_write(traces_kernel, config->kernel);
 	ret = etm_pmu_enable_path(unit);
 	if (ret)
 		etm_release();
@@ -238,14 +387,23 @@ static void etm_pmu_del(struct auxpmu_unit *unit)
 	__this_cpu_write(active_path, NULL);
 }
 
+/* The TMC that this CPU's trace goes to; NULL: into its trace buffer. */
+static struct tmc *etm_pmu_tmc_here(void)
+{
+	const struct bus_path *path = __this_cpu_read(active_path);
+
+	return path ? path->sink : NULL;
+}
+
 /* Tell decoders which trace is this CPU's. */
-static void etm_pmu_tell_id(struct auxpmu_unit *unit, const struct etm_config *config)
+static void etm_pmu_tell_id(struct auxpmu_unit *unit)
 {
 #ifdef AUXPMU_HAS_AUX_OUTPUT_ID
+	const struct tmc *tmc = etm_pmu_tmc_here();
+
 	perf_report_aux_output_id(unit->event,
 				  FIELD_PREP(HW_ID_TRACE_ID, etm_trace_id(unit->cpu)) |
-				  FIELD_PREP(HW_ID_SINK_ID,
-					     config->sink ? config->sink->id : unit->cpu + 1) |
+				  FIELD_PREP(HW_ID_SINK_ID, tmc ? tmc->id : unit->cpu + 1) |
 				  FIELD_PREP(HW_ID_MINOR_VERSION, 1));
 #endif
 }
@@ -254,28 +412,36 @@ static int etm_pmu_arm(struct auxpmu_unit *unit)
 {
 	const struct auxpmu_event *aux = auxpmu_unit_event(unit);
 	const struct etm_config *config = aux->private;
-	int ret;
+	struct tmc *tmc = etm_pmu_tmc_here();
+	int ret = 0;
 
+	if (__this_cpu_read(ended))
+		return -ESHUTDOWN;
 	if (unit->starting || __this_cpu_read(lost)) {
 		ret = etm_program(aux, config);
 		if (ret)
 			return ret;
 		__this_cpu_write(lost, false);
-		etm_pmu_tell_id(unit, config);
+		etm_pmu_tell_id(unit);
 	}
-	if (!config->sink)
+	if (!tmc)
 		trbe_start(unit);
-	etm_start(config);
-	return 0;
+	else if (!unit->copies)
+		ret = tmc_start_in_area(tmc, unit);
+	if (!ret)
+		etm_start(config);
+	return ret;
 }
 
 static void etm_pmu_disarm(struct auxpmu_unit *unit)
 {
-	const struct etm_config *config = auxpmu_unit_event(unit)->private;
+	struct tmc *tmc = etm_pmu_tmc_here();
 
-	if (config->sink) {
+	if (tmc) {
 		link_hold();
 		etm_stop();
+		if (!unit->copies)
+			tmc_stop_in_area(tmc, unit);
 		link_release();
 		return;
 	}
@@ -283,19 +449,49 @@ static void etm_pmu_disarm(struct auxpmu_unit *unit)
 	trbe_stop();
 }
 
+static void etm_pmu_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
+{
+	const struct tmc *tmc = etm_pmu_tmc_here();
+
+	if (tmc)
+		tmc_position_in_area(tmc, position);
+	else
+		trbe_position(unit, position);
+}
+
+static u64 etm_pmu_progress(struct auxpmu_unit *unit)
+{
+	return tmc_progress_in_area(etm_pmu_tmc_here());
+}
+
+/* The registers of this CPU's trace unit may be anything. */
+static void etm_pmu_forget(void)
+{
+	__this_cpu_write(lost, true);
+	etm_restore();
+}
+
 static void etm_pmu_invalidate(struct auxpmu_unit *unit)
 {
 	const struct bus_path *path = __this_cpu_read(active_path);
 
-	__this_cpu_write(lost, true);
-	etm_restore();
+	etm_pmu_forget();
 	if (path)
 		bus_path_restore(path);
 }
 
 static void etm_pmu_pad(struct auxpmu_unit *unit, void *data, u64 length)
 {
-	memset(data, ETE_IGNORE, length);
+	bool framed = auxpmu_unit_event(unit)->needs.sink;
+	u64 rest = length % TMC_FRAME;
+
+	memset(data, framed ? 0 : ETE_IGNORE, length);
+	/*
+	 * The first whole frame changes to ID 0, which is nobody's, and so are the zeros behind it.
+	 * What a unit without frames left may end within one.
+	 */
+	if (framed && rest < length)
+		*(u8 *)(data + rest) = FRAME_OF_NOBODY;
 }
 
 static void etm_pmu_put_barrier(struct auxpmu_unit *unit, void *data, u64 length)
@@ -307,13 +503,16 @@ static const struct auxpmu_ops ops = {
 	.version = AUXPMU_OPS_VERSION,
 	.event_init = etm_pmu_event_init,
 	.event_destroy = etm_pmu_event_destroy,
+	.buffer_init = etm_pmu_buffer_init,
+	.buffer_fini = etm_pmu_buffer_fini,
 	.online = etm_pmu_online,
 	.offline = etm_pmu_offline,
 	.add = etm_pmu_add,
 	.del = etm_pmu_del,
 	.arm = etm_pmu_arm,
 	.disarm = etm_pmu_disarm,
-	.position = trbe_position,
+	.position = etm_pmu_position,
+	.progress = etm_pmu_progress,
 	.invalidate = etm_pmu_invalidate,
 	.pad = etm_pmu_pad,
 	.put_barrier = etm_pmu_put_barrier,
@@ -325,6 +524,34 @@ static irqreturn_t etm_pmu_interrupt(int irq, void *cookie)
 		return IRQ_NONE;
 	auxpmu_interrupt(pmu);
 	return IRQ_HANDLED;
+}
+
+/* The user code of an idle CPU has no gap. */
+static void etm_pmu_enter_idle(void)
+{
+	__this_cpu_write(parked, auxpmu_suspend(pmu, !__this_cpu_read(traces_kernel)));
+}
+
+/* The bus is of no CPU, and keeps what it is told. */
+static void etm_pmu_exit_idle(void)
+{
+	etm_pmu_forget();
+	if (__this_cpu_read(parked))
+		auxpmu_resume(pmu);
+	__this_cpu_write(parked, false);
+}
+
+/* Without locks, one of which this CPU may hold. What a debugger has is not touched. */
+static void etm_pmu_end_here(void)
+{
+	int cpu = smp_processor_id();
+
+	__this_cpu_write(ended, true);
+	if (!etm_of(cpu)->claimed)
+		return;
+	etm_release();
+	if (trbe_there(cpu))
+		trbe_stop();
 }
 
 static const struct attribute_group *groups[] = {
@@ -357,9 +584,16 @@ static int etm_pmu_register(void)
 	/* Sinks take locks, and are waited for. */
 	desc.no_nmi = bus_paths_exist();
 	desc.nr_addr_filters = min_t(unsigned int, etm_nr_pairs(), AUXPMU_FILTERS_MAX);
+	own_sinks = auxpmu_sink_make(&own_sinks_desc, NULL);
+	if (IS_ERR(own_sinks))
+		return PTR_ERR(own_sinks);
 	pmu = auxpmu_register(&desc);
-	if (IS_ERR(pmu))
+	if (IS_ERR(pmu)) {
+		auxpmu_sink_free(own_sinks);
 		return PTR_ERR(pmu);
+	}
+	etm_idle_watch(etm_pmu_enter_idle, etm_pmu_exit_idle);
+	etm_end_watch(etm_pmu_end_here);
 	/* Somebody may have opened an event by now, so there is no way back. */
 	ret = etm_sysfs_add(pmu);
 	if (ret)
@@ -389,7 +623,10 @@ static int __init etm_pmu_init(void)
 static void __exit etm_pmu_exit(void)
 {
 	etm_sysfs_remove();
+	etm_end_unwatch();
+	etm_idle_unwatch();
 	auxpmu_unregister(pmu);
+	auxpmu_sink_free(own_sinks);
 	etm_devices_put();
 }
 

@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "area.h"
 #include "component.h"
 #include "link.h"
 #include "tmc.h"
@@ -25,6 +26,7 @@
 #define TMC_TRG			0x01c
 #define TMC_CTL			0x020
 #define TMC_MODE		0x028
+#define TMC_CBUFLEVEL		0x030
 #define TMC_BUFWM		0x034
 #define TMC_RRPHI		0x038
 #define TMC_RWPHI		0x03c
@@ -36,6 +38,7 @@
 
 #define TMC_STS_FULL		BIT(0)
 #define TMC_STS_READY		BIT(2)
+#define TMC_STS_EMPTY		BIT(4)
 #define TMC_STS_MEMORY_ERROR	BIT(5)
 #define TMC_CTL_CAPTURE		BIT(0)
 #define TMC_MODE_CIRCULAR	0
@@ -47,20 +50,30 @@
 #define TMC_DEVID_KIND		GENMASK(7, 6)
 #define TMC_DEVID_AXIAW_VALID	BIT(16)
 #define TMC_DEVID_AXIAW		GENMASK(23, 17)
+#define TMC_DEVID_NO_SCATTER	BIT(24)
 
 /* Accesses to memory: not privileged, not secure, write-back allocated, in bursts. */
 #define TMC_AXICTL_NONSECURE	BIT(1)
 #define TMC_AXICTL_CACHE	GENMASK(5, 2)
+#define TMC_AXICTL_SCATTER	BIT(7)
 #define TMC_AXICTL_BURST	GENMASK(11, 8)
 #define TMC_BURST_16		15
 #define TMC_AXICTL_READ_CACHE	GENMASK(19, 16)
 
 #define CATU_CONTROL		0x000
 #define CATU_MODE		0x004
+#define CATU_AXICTRL		0x008
+#define CATU_SLADDRLO		0x020
+#define CATU_SLADDRHI		0x024
+#define CATU_INADDRLO		0x028
+#define CATU_INADDRHI		0x02c
 #define CATU_STATUS		0x100
 #define CATU_CONTROL_ENABLE	BIT(0)
 #define CATU_MODE_PASS_THROUGH	0
+#define CATU_MODE_TRANSLATE	1
 #define CATU_STATUS_READY	BIT(8)
+/* Accesses to tables: not privileged, not secure, write-back allocated. */
+#define CATU_AXICTRL_ACCESSES	(BIT(1) | 7 << 4)
 
 /* An ETR's memory, if the device tree does not say how much: as in-tree. */
 #define TMC_MEMORY		SZ_1M
@@ -89,28 +102,37 @@ static bool tmc_ready(const struct tmc *tmc)
 	return component_wait(tmc->component, TMC_STS, TMC_STS_READY, TMC_STS_READY);
 }
 
-static void tmc_program_memory(struct tmc *tmc)
+/* Let it write into @bytes of memory at @address, or of its tables there, from @first on. */
+static void tmc_program(const struct tmc *tmc, dma_addr_t address, u64 bytes, dma_addr_t first,
+			bool scattered)
 {
 	const struct component *component = tmc->component;
 	u32 accesses = TMC_AXICTL_NONSECURE | TMC_AXICTL_CACHE |
 		       FIELD_PREP(TMC_AXICTL_BURST, tmc->burst);
-	dma_addr_t address = tmc->address[tmc->now];
 
-	/* What the CPU has touched is the device's again. */
-	dma_sync_single_for_device(component->dev, address, tmc->touched[tmc->now],
-				   DMA_FROM_DEVICE);
-	tmc->touched[tmc->now] = 0;
-
+	if (scattered)
+		accesses |= TMC_AXICTL_SCATTER;
 	if (tmc->save_restore)
 		accesses |= TMC_AXICTL_READ_CACHE;
-	component_write(component, tmc->bytes / sizeof(u32), TMC_RSZ);
+	component_write(component, bytes / sizeof(u32), TMC_RSZ);
 	component_write(component, accesses, TMC_AXICTL);
 	tmc_write_pair(tmc, address, TMC_DBALO, TMC_DBAHI);
 	if (tmc->save_restore) {
-		tmc_write_pair(tmc, address, TMC_RRP, TMC_RRPHI);
-		tmc_write_pair(tmc, address, TMC_RWP, TMC_RWPHI);
+		tmc_write_pair(tmc, first, TMC_RRP, TMC_RRPHI);
+		tmc_write_pair(tmc, first, TMC_RWP, TMC_RWPHI);
 		component_write(component, 0, TMC_STS);
 	}
+}
+
+/* What the CPU has touched is the device's again. */
+static void tmc_program_memory(struct tmc *tmc)
+{
+	dma_addr_t address = tmc->address[tmc->now];
+
+	dma_sync_single_for_device(tmc->component->dev, address, tmc->touched[tmc->now],
+				   DMA_FROM_DEVICE);
+	tmc->touched[tmc->now] = 0;
+	tmc_program(tmc, address, tmc->bytes, address, false);
 }
 
 /* Those of a SoC-600 keep their pointers, which would be those of an earlier user's trace. */
@@ -140,6 +162,33 @@ static void tmc_capture(const struct tmc *tmc, u32 mode)
 	component_settle(tmc->component, TMC_CTL);
 }
 
+/* The CATU, which takes that only while it is off: what addresses mean. */
+static int tmc_program_catu(const struct component *catu, u32 mode, dma_addr_t table)
+{
+	component_write(catu, 0, CATU_CONTROL);
+	if (!component_wait(catu, CATU_STATUS, CATU_STATUS_READY, CATU_STATUS_READY))
+		return -EBUSY;
+	component_write(catu, mode, CATU_MODE);
+	if (mode == CATU_MODE_TRANSLATE) {
+		component_write(catu, CATU_AXICTRL_ACCESSES, CATU_AXICTRL);
+		component_write(catu, lower_32_bits(table), CATU_SLADDRLO);
+		component_write(catu, upper_32_bits(table), CATU_SLADDRHI);
+		component_write(catu, AREA_INPUT, CATU_INADDRLO);
+		component_write(catu, 0, CATU_INADDRHI);
+	}
+	component_write(catu, CATU_CONTROL_ENABLE, CATU_CONTROL);
+	component_settle(catu, CATU_CONTROL);
+	return 0;
+}
+
+/* All but that is programmed: let it go round. */
+static void tmc_go(struct tmc *tmc)
+{
+	component_write(tmc->component, 0, TMC_TRG);
+	tmc_capture(tmc, TMC_MODE_CIRCULAR);
+	tmc->running = true;
+}
+
 /* Let it take trace, from the beginning of its memory on. Bus held. */
 static int tmc_run(struct tmc *tmc)
 {
@@ -147,13 +196,15 @@ static int tmc_run(struct tmc *tmc)
 
 	if (ret)
 		return ret;
+	if (tmc->catu && component_read(tmc->catu, CATU_MODE) != CATU_MODE_PASS_THROUGH)
+		ret = tmc_program_catu(tmc->catu, CATU_MODE_PASS_THROUGH, 0);
+	if (ret)
+		return ret;
 	if (tmc->kind == TMC_ETR)
 		tmc_program_memory(tmc);
 	else
 		tmc_program_ram(tmc);
-	component_write(tmc->component, 0, TMC_TRG);
-	tmc_capture(tmc, TMC_MODE_CIRCULAR);
-	tmc->running = true;
+	tmc_go(tmc);
 	return 0;
 }
 
@@ -233,6 +284,28 @@ static void tmc_read_ram(struct tmc *tmc, bool wrapped)
 		words[n] = component_read(tmc->component, TMC_RRD);
 }
 
+/* Flush and stop it: its status. One that does not stop is taken for one that could not write. */
+static u32 tmc_quiesce(struct tmc *tmc)
+{
+	u32 status = TMC_STS_MEMORY_ERROR;
+
+	tmc->running = false;
+	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
+	if (tmc_ready(tmc))
+		status = component_read(tmc->component, TMC_STS);
+	/* Its memory is read after that. */
+	dma_rmb();
+	return status;
+}
+
+/* What it holds has been read. */
+static void tmc_switch_off(const struct tmc *tmc, u32 status)
+{
+	component_write(tmc->component, 0, TMC_CTL);
+	if (status & TMC_STS_MEMORY_ERROR)
+		component_write(tmc->component, TMC_STS_MEMORY_ERROR, TMC_STS);
+}
+
 /* Stop it, and note what it holds. All that has come out of trace units so far is in it. */
 static void tmc_halt(struct tmc *tmc)
 {
@@ -245,20 +318,14 @@ static void tmc_halt(struct tmc *tmc)
 	tmc->missed = false;
 	if (!tmc->running)
 		return;
-	tmc->running = false;
-	tmc_flush(tmc, TMC_FFCR_STOP_ON_FLUSH);
-	status = tmc_ready(tmc) ? component_read(tmc->component, TMC_STS) : TMC_STS_MEMORY_ERROR;
-	/* Its memory is read after that. */
-	dma_rmb();
+	status = tmc_quiesce(tmc);
 	if (status & TMC_STS_MEMORY_ERROR)
 		tmc->gap = true;
 	else if (tmc->kind == TMC_ETR)
 		tmc_find_trace(tmc, status & TMC_STS_FULL);
 	else
 		tmc_read_ram(tmc, status & TMC_STS_FULL);
-	component_write(tmc->component, 0, TMC_CTL);
-	if (status & TMC_STS_MEMORY_ERROR)
-		component_write(tmc->component, TMC_STS_MEMORY_ERROR, TMC_STS);
+	tmc_switch_off(tmc, status);
 }
 
 static void tmc_stop(struct auxpmu_sink *sink)
@@ -323,33 +390,182 @@ static const struct auxpmu_sink_ops tmc_sink_ops = {
 	.spans = tmc_spans,
 };
 
+/* --- in an AUX area ------------------------------------------------------------------------- */
+
+bool tmc_reaches_areas(const struct tmc *tmc)
+{
+	return tmc->kind == TMC_ETR && !area_is_out_of_reach(tmc->component);
+}
+
+/* By tables of its own, which take no others. */
+static bool tmc_scatters(const struct tmc *tmc)
+{
+	return tmc->scatters && !tmc->catu;
+}
+
+bool tmc_has_tables(const struct tmc *tmc)
+{
+	return tmc->catu || tmc->scatters;
+}
+
+struct area *tmc_make_area(const struct tmc *tmc, const struct auxpmu_buffer *buffer)
+{
+	const struct area_user user = {
+		.name = tmc->name,
+		.component = tmc->component,
+		.catu = tmc->catu,
+		.scatters = tmc_scatters(tmc),
+	};
+
+	return area_make(&user, buffer);
+}
+
+/* The offset in the AUX area at which its memory begins: that of the window. */
+static u64 tmc_base(const struct auxpmu_unit *unit)
+{
+	return auxpmu_buffer_offset(unit->buffer, unit->window.from);
+}
+
+/*
+ * Its memory is the window; or all of the area, in which it goes round, as if that began with the
+ * window: it has tables then.
+ */
+static int tmc_run_in_area(struct tmc *tmc, const struct auxpmu_unit *unit)
+{
+	const struct auxpmu_window *window = &unit->window;
+	struct area_aim aim;
+	int ret = tmc_programmable(tmc);
+
+	if (ret)
+		return ret;
+	tmc->window = auxpmu_buffer_rest(unit->buffer, 0);
+	if (window->to != AUXPMU_NO_LIMIT)
+		tmc->window = window->to - window->from;
+	area_aim(area_of(unit), unit->buffer, tmc_base(unit), tmc->window, &aim);
+	if (tmc->catu)
+		ret = tmc_program_catu(tmc->catu, CATU_MODE_TRANSLATE, aim.catu_table);
+	if (ret)
+		return ret;
+	tmc_program(tmc, aim.base, tmc->window, aim.first, tmc_scatters(tmc));
+	tmc_go(tmc);
+	return 0;
+}
+
+int tmc_start_in_area(struct tmc *tmc, const struct auxpmu_unit *unit)
+{
+	int ret;
+
+	link_hold();
+	/* What was lost at the end of an earlier part of the trace has been told of there. */
+	if (unit->starting)
+		tmc->missed = false;
+	ret = tmc_run_in_area(tmc, unit);
+	link_release();
+	return ret;
+}
+
+/*
+ * Pointers must not be read while it runs (DDI 0461, "RAM Write Pointer Register"). The fill level
+ * may be, but an ETR with tables of its own has none ("Current Buffer Fill Level").
+ */
+u64 tmc_progress_in_area(const struct tmc *tmc)
+{
+	u32 status = component_read(tmc->component, TMC_STS);
+
+	if (status & TMC_STS_FULL)
+		return tmc->window;
+	if (tmc_scatters(tmc))
+		return status & TMC_STS_EMPTY ? 0 : U64_MAX;
+	return min((u64)component_read(tmc->component, TMC_CBUFLEVEL) * sizeof(u32), tmc->window);
+}
+
+/* Stopped: bytes from the beginning of its memory to where it writes; too many: nobody knows. */
+static u64 tmc_pointer(const struct tmc *tmc, const struct auxpmu_unit *unit)
+{
+	u64 pointer = tmc_read_pair(tmc, TMC_RWP, TMC_RWPHI);
+
+	if (tmc_scatters(tmc))
+		return area_find(area_of(unit), unit->buffer, tmc_base(unit), pointer);
+	return pointer - tmc_read_pair(tmc, TMC_DBALO, TMC_DBAHI);
+}
+
+/*
+ * Of a frame that is not whole the rest is lost, which is in front of what comes next, too. Of a
+ * window that it went round in, the newest trace is at the beginning, and the rest is lost, since
+ * it is out of order. A flight recorder has all in order, and what was overwritten is not lost; how
+ * often it went round, nobody knows.
+ */
+static void tmc_note_end(struct tmc *tmc, const struct auxpmu_unit *unit, bool full)
+{
+	u64 at = tmc_pointer(tmc, unit);
+	bool recorder = unit->window.to == AUXPMU_NO_LIMIT;
+
+	if (at > tmc->window)
+		return;
+	tmc->gap = tmc->missed || (full && !recorder);
+	tmc->lost = at % TMC_FRAME;
+	tmc->missed = tmc->lost;
+	tmc->held = round_down(at, TMC_FRAME);
+	if (full && (recorder || !at))
+		tmc->held += tmc->window;
+}
+
+void tmc_stop_in_area(struct tmc *tmc, const struct auxpmu_unit *unit)
+{
+	struct area *area = area_of(unit);
+	u32 status;
+
+	tmc->held = 0;
+	tmc->lost = 0;
+	tmc->gap = true;
+	if (!tmc->running)
+		return;
+	status = tmc_quiesce(tmc);
+	if (!(status & TMC_STS_MEMORY_ERROR))
+		tmc_note_end(tmc, unit, status & TMC_STS_FULL);
+	area_take(area, unit->buffer, tmc_base(unit), min(tmc->held, tmc->window));
+	tmc_switch_off(tmc, status);
+	if ((status & TMC_STS_MEMORY_ERROR) && !tmc_ready(tmc))
+		area_abandon(area, unit->buffer);
+}
+
+void tmc_position_in_area(const struct tmc *tmc, struct auxpmu_position *position)
+{
+	position->bytes = tmc->held;
+	position->lost = tmc->lost;
+	position->gap = tmc->gap;
+}
+
 /* Whoever uses it, it must not write to memory any more, nor be let to. */
+static void tmc_end_for_good(struct tmc *tmc)
+{
+	tmc->dead = true;
+	component_unlock(tmc->component->base);
+	tmc_end(tmc);
+	tmc->running = false;
+}
+
 static void tmc_shut_down(struct component *component)
 {
-	struct tmc *tmc = component->tmc;
 	unsigned long flags;
 
 	local_irq_save(flags);
 	link_hold();
-	tmc->dead = true;
-	component_unlock(component->base);
-	tmc_end(tmc);
-	tmc->running = false;
+	tmc_end_for_good(component->tmc);
 	link_release();
 	local_irq_restore(flags);
 }
 
-/* --- whose it is ---------------------------------------------------------------------------- */
-
-static int tmc_pass_through(const struct component *catu)
+void tmc_end_all(void)
 {
-	if (!component_wait(catu, CATU_STATUS, CATU_STATUS_READY, CATU_STATUS_READY))
-		return -EBUSY;
-	component_write(catu, CATU_MODE_PASS_THROUGH, CATU_MODE);
-	component_write(catu, CATU_CONTROL_ENABLE, CATU_CONTROL);
-	component_settle(catu, CATU_CONTROL);
-	return 0;
+	struct component *component = NULL;
+
+	while ((component = component_next(component, COMPONENT_TMC)))
+		if (component->tmc)
+			tmc_end_for_good(component->tmc);
 }
+
+/* --- whose it is ---------------------------------------------------------------------------- */
 
 static int tmc_claim_catu(struct component *catu)
 {
@@ -357,7 +573,7 @@ static int tmc_claim_catu(struct component *catu)
 
 	if (ret)
 		return ret;
-	ret = tmc_pass_through(catu);
+	ret = tmc_program_catu(catu, CATU_MODE_PASS_THROUGH, 0);
 	if (ret)
 		component_disclaim(catu);
 	return ret;
@@ -369,6 +585,9 @@ int tmc_lend(struct tmc *tmc)
 
 	if (ret)
 		return ret;
+	/* What an earlier user missed is not in front of the next one's trace. */
+	if (!tmc->users)
+		tmc->missed = false;
 	if (!tmc->users && tmc->catu)
 		ret = tmc_claim_catu(tmc->catu);
 	if (ret) {
@@ -428,7 +647,7 @@ void tmc_restore(struct tmc *tmc)
 	component_restore(tmc->component);
 	if (tmc->users && tmc->catu) {
 		component_restore(tmc->catu);
-		tmc_pass_through(tmc->catu);
+		tmc_program_catu(tmc->catu, CATU_MODE_PASS_THROUGH, 0);
 	}
 	if (tmc->links && !(component_read(tmc->component, TMC_CTL) & TMC_CTL_CAPTURE))
 		tmc_pass_on(tmc);
@@ -515,6 +734,9 @@ static int tmc_prepare(struct tmc *tmc)
 	snprintf(tmc->name, TMC_NAME, "%s%u", tmc_kinds[tmc->kind], numbers[tmc->kind]++);
 	/* Behind those of the trace buffers, which are numbered by their CPUs. */
 	tmc->id = nr_cpu_ids + 1 + ids++;
+	/* Without the property in-tree drivers do not trust it, either. */
+	tmc->scatters = tmc->kind == TMC_ETR && !(devid & TMC_DEVID_NO_SCATTER) &&
+			of_property_read_bool(component->dev->of_node, "arm,scatter-gather");
 	ret = tmc->kind == TMC_ETR ? tmc_make_memory(tmc, devid) : tmc_make_ram(tmc);
 	if (ret)
 		return ret;

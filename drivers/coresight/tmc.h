@@ -3,10 +3,13 @@
  * Trace memory controllers (CoreSight TMC TRM, DDI 0461; SoC-600 TRM, 100806): as sinks, which put
  * trace into memory (ETR) or RAM (ETF, ETB), and an ETF as a link, which passes it on.
  *
- * A sink goes round in memory of its own, from which the framework copies. It has to be stopped to
- * be read: an ETR goes on in other memory then, an ETF or ETB when its RAM has been read. Meanwhile
- * the funnel in front of it, which all its trace comes through, is closed, so that trace waits in
- * the trace units instead of being lost; or they overflow, and the trace says so.
+ * An ETR of one event alone, of one CPU at a time, writes into that event's AUX area (area.h), one
+ * window after the other.
+ *
+ * Else a sink goes round in memory of its own, from which the framework copies. It has to be
+ * stopped to be read: an ETR goes on in other memory then, an ETF or ETB when its RAM has been
+ * read. Meanwhile the funnel in front of it, which all its trace comes through, is closed, so that
+ * trace waits in the trace units instead of being lost; or they overflow, and the trace says so.
  */
 #ifndef ETM_TMC_H
 #define ETM_TMC_H
@@ -17,6 +20,8 @@
 
 #include "auxpmu.h"
 
+struct area;
+struct auxpmu_unit;
 struct component;
 
 enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
@@ -34,6 +39,7 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @reached: there is a path to it
  * @kind: which
  * @save_restore: of SoC-600: its pointers and its status stay as they were
+ * @scatters: its memory may be scattered, by tables
  * @name: as in sysfs sinks/
  * @attr: that one there
  * @id: its number for perf, not 0
@@ -54,6 +60,8 @@ enum tmc_kind { TMC_ETB, TMC_ETR, TMC_ETF };
  * @oldest: offset of the oldest of them
  * @gap: trace is missing in front of them, or among them
  * @missed: trace was lost since, before what it will hold next
+ * @window: bytes of the memory in an AUX area that it was started with last
+ * @lost: bytes of the frame there that is not whole
  */
 struct tmc {
 	struct component *component;
@@ -62,6 +70,7 @@ struct tmc {
 	bool reached;
 	enum tmc_kind kind;
 	bool save_restore;
+	bool scatters;
 	char name[TMC_NAME];
 	struct kobj_attribute attr;
 	u32 id;
@@ -82,6 +91,8 @@ struct tmc {
 	u64 oldest;
 	bool gap;
 	bool missed;
+	u64 window;
+	u64 lost;
 };
 
 /* Bytes of trace that come together: a frame of the formatter. */
@@ -98,11 +109,32 @@ void tmcs_free(void);
 int tmc_lend(struct tmc *tmc);
 void tmc_take_back(struct tmc *tmc);
 
+/* An ETR whose accesses are not copied: it may write into AUX areas. May sleep. */
+bool tmc_reaches_areas(const struct tmc *tmc);
+
+/* Do its windows in them go through chunks, by tables? */
+bool tmc_has_tables(const struct tmc *tmc);
+
+/* See area_make(). */
+struct area *tmc_make_area(const struct tmc *tmc, const struct auxpmu_buffer *buffer);
+
+/*
+ * In the AUX area of @unit: as the operations of a unit, but that the bus is held for the second.
+ * IRQs off.
+ */
+int tmc_start_in_area(struct tmc *tmc, const struct auxpmu_unit *unit);
+void tmc_stop_in_area(struct tmc *tmc, const struct auxpmu_unit *unit);
+void tmc_position_in_area(const struct tmc *tmc, struct auxpmu_position *position);
+u64 tmc_progress_in_area(const struct tmc *tmc);
+
 /* The machine was suspended: tell it anew what it was told, but for what a start does. Likewise. */
 void tmc_restore(struct tmc *tmc);
 
 /* An ETF as a link: switch it on for one more path, or off. Likewise. */
 int tmc_link(struct tmc *tmc);
 void tmc_unlink(struct tmc *tmc);
+
+/* The kernel is gone but for this: stop all. IRQs off, and any lock may be held. */
+void tmc_end_all(void);
 
 #endif /* ETM_TMC_H */

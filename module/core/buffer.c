@@ -76,10 +76,22 @@ static u64 buffer_granule(const struct auxpmu_buffer *buffer)
 	return buffer->pmu->desc->limits.granule ?: max_t(u64, PAGE_SIZE, buffer->size / 16);
 }
 
+/* Those of a unit that could write into another buffer, but not into this one. */
+static void buffer_relax(struct auxpmu_window_rules *rules)
+{
+	*rules = (struct auxpmu_window_rules){
+		.start_align = 1, .end_align = 1, .atom = rules->atom,
+	};
+}
+
 static void buffer_make_rules(const struct auxpmu_buffer *buffer, const struct auxpmu_needs *needs,
-			      struct auxpmu_window_rules *rules)
+			      bool copies, struct auxpmu_window_rules *rules)
 {
 	*rules = needs->rules;
+	if (copies && needs->output != AUXPMU_COPY) {
+		buffer_relax(rules);
+		return;
+	}
 	/* In overwrite mode a unit need not stop or interrupt at region ends. */
 	if (needs->regions && !buffer->overwrite)
 		rules->granule = buffer_granule(buffer);
@@ -91,15 +103,18 @@ bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_eve
 			 struct auxpmu_window_rules *rules)
 {
 	const struct auxpmu_needs *needs = &aux->pub.needs;
+	bool copies = auxpmu_buffer_copies(buffer, aux);
 
 	/* buffer_make() has checked this event's rules. */
-	if (aux->serial == buffer->serial) {
+	if (aux->serial == buffer->serial && !aux->shares) {
 		*rules = buffer->rules;
 		return true;
 	}
-	buffer_make_rules(&buffer->pub, needs, rules);
+	buffer_make_rules(&buffer->pub, needs, copies, rules);
+	if (copies)
+		return !auxpmu_window_rules_valid(rules, &buffer->pub.chunks);
 	/* The chunk of a buffer made for the mapping is none for a unit that goes past it. */
-	if (buffer->mapped && needs->output != AUXPMU_COPY && !buffer_through_map(needs))
+	if (buffer->mapped && !buffer_through_map(needs))
 		return false;
 	return buffer_pages_suit(&buffer->pub, needs) && (buffer->pub.base || !needs->map) &&
 	       (buffer->pub.regions.nr || !needs->regions) &&
@@ -116,6 +131,15 @@ void *auxpmu_buffer_run(const struct auxpmu_buffer *buffer, u64 position, u64 *l
 	return buffer->pages[offset >> PAGE_SHIFT] + offset_in_page(offset);
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_run, AUXPMU_NS);
+
+void auxpmu_buffer_abandon(const struct auxpmu_buffer *buffer)
+{
+	u32 n;
+
+	for (n = 0; n < buffer->chunks.nr_pages; n++)
+		get_page(virt_to_page(buffer->pages[n]));
+}
+EXPORT_SYMBOL_NS_GPL(auxpmu_buffer_abandon, AUXPMU_NS);
 
 /* For the functions that find chunks: pages, the largest order to use, and the fault "mixed". */
 struct layout {
@@ -317,7 +341,8 @@ static int buffer_set_rules(const struct auxpmu *pmu, struct core_buffer *buffer
 	const struct auxpmu_window_rules *rules = &buffer->rules;
 	const char *wrong;
 
-	buffer_make_rules(&buffer->pub, needs, &buffer->rules);
+	buffer_make_rules(&buffer->pub, needs,
+			  auxpmu_buffer_takes_copies(&buffer->pub, needs), &buffer->rules);
 	wrong = auxpmu_window_rules_valid(rules, &buffer->pub.chunks);
 	if (!wrong)
 		return 0;
@@ -352,6 +377,23 @@ static void buffer_count_orders(struct core_buffer *buffer)
 		buffer->nr_of_order[get_order(auxpmu_chunk_nth(&buffer->pub.chunks, n).length)]++;
 }
 
+/* The backend says how its units reach the buffer, on which their rules depend. */
+static int buffer_init(const struct auxpmu *pmu, struct core_buffer *buffer,
+		       struct perf_event *event)
+{
+	int ret = pmu->ops->buffer_init ? pmu->ops->buffer_init(&buffer->pub, event) : 0;
+
+	if (ret) {
+		auxpmu_notice(pmu, "AUX buffer of %llu KiB refused by the backend: error %d",
+			      buffer->pub.size >> 10, ret);
+		return ret;
+	}
+	ret = buffer_set_rules(pmu, buffer, &auxpmu_event(event)->needs);
+	if (ret && pmu->ops->buffer_fini)
+		pmu->ops->buffer_fini(&buffer->pub);
+	return ret;
+}
+
 static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int nr_pages)
 {
 	const struct auxpmu_needs *needs = &auxpmu_event(event)->needs;
@@ -363,18 +405,12 @@ static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int
 		ret = buffer_map_chunks(&buffer->pub, nr_pages, needs);
 	if (!ret)
 		ret = buffer_check_pages(pmu, &buffer->pub, needs);
-	if (!ret)
-		ret = buffer_set_rules(pmu, buffer, needs);
 	if (!ret && needs->regions)
 		ret = buffer_map_regions(&buffer->pub);
 	if (!ret && needs->map)
 		ret = buffer_map_memory(&buffer->pub);
-	if (!ret && pmu->ops->buffer_init) {
-		ret = pmu->ops->buffer_init(&buffer->pub, event);
-		if (ret)
-			auxpmu_notice(pmu, "AUX buffer of %llu KiB refused by the backend: error %d",
-				      buffer->pub.size >> 10, ret);
-	}
+	if (!ret)
+		ret = buffer_init(pmu, buffer, event);
 	if (ret)
 		buffer_undo(&buffer->pub);
 	else

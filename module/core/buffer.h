@@ -24,6 +24,23 @@ void auxpmu_buffer_free(void *aux);
  */
 struct core_buffer *auxpmu_buffer_find(const struct perf_event *event);
 
+/* Does the trace of any event with @needs get into @buffer by copying? Any context. */
+static inline bool auxpmu_buffer_takes_copies(const struct auxpmu_buffer *buffer,
+					      const struct auxpmu_needs *needs)
+{
+	return needs->output == AUXPMU_COPY || (needs->sink && needs->sink != buffer->sink);
+}
+
+/*
+ * Does the trace of @aux get into @buffer by copying, as long as @aux->shares does not change? Any
+ * context.
+ */
+static inline bool auxpmu_buffer_copies(const struct core_buffer *buffer,
+					const struct core_event *aux)
+{
+	return aux->shares || auxpmu_buffer_takes_copies(&buffer->pub, &aux->pub.needs);
+}
+
 /*
  * The rules of windows in @buffer for event @aux; false if they do not suit each other. Any
  * context.

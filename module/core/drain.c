@@ -19,8 +19,38 @@
 #include "core/trace.h"
 #include "core/transaction.h"
 
-/* Zero-copy: the trace is in the buffer already. */
-static void drain_window(struct core_unit *unit, u64 bytes)
+/* Let a decoder find its way, though trace is missing in front of @position. */
+static void drain_put_barrier(struct core_unit *unit, u64 position, u64 length)
+{
+	u64 at, run;
+
+	for (at = 0; at < length; at += run) {
+		void *data = auxpmu_buffer_run(unit->pub.buffer, position + at, &run);
+
+		run = min(run, length - at);
+		unit->pub.pmu->ops->put_barrier(&unit->pub, data, run);
+	}
+	unit->stats.padded += length;
+}
+
+/*
+ * Trace is missing in front of @bytes in the window: the first of them, which are lost, give way to
+ * a barrier. Returns how many.
+ */
+static u64 drain_put_barrier_within(struct core_unit *unit, u64 bytes)
+{
+	u64 barrier = core_unit_event(unit)->pub.needs.barrier;
+
+	/* Of a lap, the first bytes are not there any more. */
+	if (bytes < barrier || bytes > unit->pub.buffer->size)
+		return 0;
+	auxpmu_transaction_lost(unit, barrier);
+	drain_put_barrier(unit, unit->pub.window.from, barrier);
+	return barrier;
+}
+
+/* Zero-copy: the trace is in the buffer already. @gap: some is missing in front of it. */
+static void drain_window(struct core_unit *unit, u64 bytes, bool gap)
 {
 	const struct auxpmu_window *window = &unit->pub.window;
 	u64 most = window->to - window->from + unit->pub.rules.spare;
@@ -37,7 +67,7 @@ static void drain_window(struct core_unit *unit, u64 bytes)
 	}
 	if (!bytes)
 		return;
-	unit->stats.produced += bytes;
+	unit->stats.produced += bytes - (gap ? drain_put_barrier_within(unit, bytes) : 0);
 	unit->stats.padded += window->from - unit->position;
 	auxpmu_transaction_advance(unit, window->from + bytes);
 }
@@ -125,20 +155,6 @@ static void drain_copy_spans(struct core_unit *unit, const struct auxpmu_span *s
 		unit->stats.copied += spans[n].length - skip;
 		position += spans[n].length - skip;
 	}
-}
-
-/* Trace is missing in front of @position: let a decoder find its way. */
-static void drain_put_barrier(struct core_unit *unit, u64 position, u64 length)
-{
-	u64 at, run;
-
-	for (at = 0; at < length; at += run) {
-		void *data = auxpmu_buffer_run(unit->pub.buffer, position + at, &run);
-
-		run = min(run, length - at);
-		unit->pub.pmu->ops->put_barrier(&unit->pub, data, run);
-	}
-	unit->stats.padded += length;
 }
 
 /*
@@ -241,9 +257,9 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 		auxpmu_transaction_gap(unit);
 	if (position.collision)
 		unit->flags |= PERF_AUX_FLAG_COLLISION;
-	if (auxpmu_unit_event(&unit->pub)->needs.output == AUXPMU_COPY)
+	if (unit->pub.copies)
 		return drain_copy(unit, position.bytes, position.gap);
-	drain_window(unit, position.bytes);
+	drain_window(unit, position.bytes, position.gap);
 	drain_fill_up(unit);
 	return unit->position >= unit->pub.window.irq ? AUXPMU_USED_UP : AUXPMU_OK;
 }

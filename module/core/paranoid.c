@@ -183,7 +183,7 @@ static u64 paranoid_bytes_behind(const struct auxpmu_unit *unit, u64 behind)
 	const struct auxpmu_window *window = &unit->window;
 	u64 run, written = behind - window->from;
 
-	if (needs->output == AUXPMU_COPY || window->to == AUXPMU_NO_LIMIT)
+	if (unit->copies || window->to == AUXPMU_NO_LIMIT)
 		return 0;
 	if (unit->rules.contiguous && !needs->map && !paranoid_lies_together(unit->buffer, behind))
 		return 0;
@@ -235,14 +235,15 @@ static bool paranoid_wrote_behind(const struct auxpmu_unit *unit, struct paranoi
 /* Interrupts. */
 
 /*
- * Has the unit passed its interrupt? Not checked for a unit that copies, which alone knows when to
- * interrupt.
+ * Has the unit passed its interrupt? Not checked for a unit with memory of its own, which alone
+ * knows when to interrupt, nor for one with a sink, which may be polled.
  */
 static bool paranoid_is_due(const struct auxpmu_unit *unit, u64 bytes)
 {
+	const struct auxpmu_needs *needs = &auxpmu_unit_event(unit)->needs;
 	const struct auxpmu_window *window = &unit->window;
 
-	return auxpmu_unit_event(unit)->needs.output != AUXPMU_COPY &&
+	return needs->output != AUXPMU_COPY && !needs->sink &&
 	       window->irq != AUXPMU_NO_LIMIT && bytes >= window->irq - window->from;
 }
 
@@ -415,6 +416,15 @@ static unsigned int paranoid_spans(struct auxpmu_unit *unit, struct auxpmu_span 
 	return nr;
 }
 
+static u64 paranoid_progress(struct auxpmu_unit *unit)
+{
+	struct context before = paranoid_enter();
+	u64 progress = paranoid_real(unit->pmu)->progress(unit);
+
+	paranoid_leave(unit->pmu, "progress", before);
+	return progress;
+}
+
 static bool paranoid_irq_pending(struct auxpmu_unit *unit)
 {
 	struct context before = paranoid_enter();
@@ -484,6 +494,7 @@ static void paranoid_make_ops(struct auxpmu_ops *ops, const struct auxpmu_ops *o
 		.position = paranoid_position,
 		.spans = of->spans ? paranoid_spans : NULL,
 		.irq_pending = of->irq_pending ? paranoid_irq_pending : NULL,
+		.progress = of->progress ? paranoid_progress : NULL,
 		.online = of->online ? paranoid_online : NULL,
 		.offline = of->offline ? paranoid_offline : NULL,
 		.invalidate = of->invalidate ? paranoid_invalidate : NULL,

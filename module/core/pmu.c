@@ -65,11 +65,15 @@ static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struc
 		return "output is none of enum auxpmu_output";
 	if ((unsigned int)needs->pages > AUXPMU_PAGES_WHOLE)
 		return "pages is none of enum auxpmu_pages";
-	if (needs->barrier && (needs->output != AUXPMU_COPY || !desc->ops->put_barrier ||
-			       needs->barrier > PAGE_SIZE || needs->barrier % needs->rules.atom))
-		return "barrier takes AUXPMU_COPY, the operation, and whole atoms, up to a page";
+	if (needs->barrier && ((needs->output != AUXPMU_COPY && !needs->sink) ||
+			       !desc->ops->put_barrier || needs->barrier > PAGE_SIZE ||
+			       needs->barrier % needs->rules.atom))
+		return "barrier takes AUXPMU_COPY or sink, put_barrier, whole atoms, up to a page";
 	if (needs->sink && !desc->no_nmi)
 		return "sink is set, and the descriptor does not say no_nmi";
+	if (needs->sink && needs->output != AUXPMU_COPY && needs->sink->desc->polled &&
+	    !desc->ops->progress)
+		return "the sink is polled, and the ops have no progress()";
 	if (needs->output == AUXPMU_COPY && !needs->sink && !desc->ops->spans)
 		return "output is AUXPMU_COPY, and the ops have no spans()";
 	if (needs->output == AUXPMU_COPY && needs->map)
@@ -98,9 +102,9 @@ static int pmu_check_needs(const struct auxpmu *pmu, struct auxpmu_needs *needs)
 	if (!wrong)
 		return 0;
 	auxpmu_notice(pmu,
-		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, atom %u, spare %u, granule %llu, early %u; a page is %lu)",
+		      "event refused: window rules of the backend: %s (start_align %u, end_align %u, atom %u, spare %u, granule %llu, early %u, least %llu; a page is %lu)",
 		      wrong, rules->start_align, rules->end_align, rules->atom, rules->spare,
-		      rules->granule, rules->early, PAGE_SIZE);
+		      rules->granule, rules->early, rules->least, PAGE_SIZE);
 	return -EINVAL;
 }
 

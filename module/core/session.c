@@ -40,8 +40,10 @@ static void session_arm_failed(struct core_unit *unit, enum auxpmu_complaint wha
 /* A sink is on before a unit writes, and off after it. */
 static int session_switch_on(struct core_unit *unit)
 {
-	int ret = auxpmu_sink_arm(unit);
+	int ret;
 
+	unit->pub.copies = unit->rules_copy;
+	ret = auxpmu_sink_arm(unit);
 	if (ret)
 		return ret;
 	ret = unit->pub.pmu->ops->arm(&unit->pub);
@@ -50,12 +52,21 @@ static int session_switch_on(struct core_unit *unit)
 	return ret;
 }
 
+/* Its event has come to share its sink since the transaction began. */
+static bool session_rules_are_old(const struct core_unit *unit)
+{
+	return unit->rules_shared != core_unit_event(unit)->shares;
+}
+
 static enum auxpmu_result session_do_arm(struct core_unit *unit)
 {
 	int ret;
 
 	/* Trace was lost for lack of room: the next handover writes the record that says so. */
 	if (unit->flags & PERF_AUX_FLAG_TRUNCATED)
+		return AUXPMU_USED_UP;
+	/* The handover begins a transaction by other rules. */
+	if (session_rules_are_old(unit))
 		return AUXPMU_USED_UP;
 	if (!auxpmu_transaction_goes_on(unit) && !auxpmu_transaction_window(unit)) {
 		if (!unit->fresh)
@@ -96,7 +107,7 @@ static enum auxpmu_result session_do_disarm(struct core_unit *unit)
  */
 static enum auxpmu_result session_do_handover(struct core_unit *unit)
 {
-	if (unit->pub.buffer->overwrite) {
+	if (unit->pub.buffer->overwrite && !session_rules_are_old(unit)) {
 		unit->fresh = true;
 		return AUXPMU_OK;
 	}
@@ -332,18 +343,20 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_interrupt, AUXPMU_NS);
 
-void auxpmu_suspend(struct auxpmu *pmu, bool idle)
+bool auxpmu_suspend(struct auxpmu *pmu, bool idle)
 {
 	struct core_unit *unit = this_cpu_ptr(pmu->units);
+	bool runs;
 
 	/*
 	 * Only the owner may touch the flags. This fails only in an NMI that has interrupted the
 	 * owner.
 	 */
 	if (!auxpmu_session_acquire(unit))
-		return;
+		return false;
 	/* Park a paused unit, too: a counter may resume it before the machine is down. */
-	if (auxpmu_session_runs(unit)) {
+	runs = auxpmu_session_runs(unit);
+	if (runs) {
 		bool armed = auxpmu_session_armed(unit);
 
 		unit->suspended = true;
@@ -352,6 +365,7 @@ void auxpmu_suspend(struct auxpmu *pmu, bool idle)
 			auxpmu_transaction_gap(unit);
 	}
 	auxpmu_session_release(unit);
+	return runs;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_suspend, AUXPMU_NS);
 

@@ -13,6 +13,9 @@
  * Any unit may be the collector. Consumers stop the events of one CPU after the other, from the
  * first on; so it is the one of the last CPU, which is there to the end.
  *
+ * An event whose unit writes into the AUX area by the sink has the sink for itself. Then the unit
+ * is looked at when a poll is due, and hands over when it is time.
+ *
  * The lock is a leaf: inside it only the backend's sink operations are called, and, while a unit
  * collects, the perf core's functions of that unit's transaction.
  */
@@ -35,11 +38,12 @@
 
 #include "compat.h"
 #include "core/sink.h"
+#include "core/state.h"
 #include "core/transaction.h"
 
 /*
- * The period of polling: half of the time in which the sink filled last time, but often enough for
- * a reader who waits, and not so often that nothing else is done.
+ * The period of polling: the time in which half of the memory is filled, the sink's or the
+ * window's, but often enough for a reader who waits, and not so often that nothing else is done.
  */
 #define SINK_POLL_LEAST		(100 * NSEC_PER_USEC)
 #define SINK_POLL_MOST		(10 * NSEC_PER_MSEC)
@@ -54,7 +58,8 @@ DEFINE_PER_CPU(bool, auxpmu_sink_held);
  * @lock: guards all that follows, and the hardware from sink operations of several CPUs at once
  * @users: events that are attached to it
  * @sharer: whose they are, if there are any
- * @exclusive: of one event, whose unit writes into the AUX area through it
+ * @exclusive: of one event, whose unit writes into the AUX area through it, on CPU @owner
+ * @wanted: exclusive: another event that may share it was refused
  * @armed: CPUs whose units may be writing into it
  * @collector: CPU of the unit that is to collect its trace, also while that is off for a moment to
  *	do so; -1: none
@@ -62,8 +67,10 @@ DEFINE_PER_CPU(bool, auxpmu_sink_held);
  *	was
  * @collecting: a unit is at it
  * @off: it could not go on, though units are armed
- * @held: bytes that it held when it was last asked
- * @collected: when its trace was last collected: monotonic ns
+ * @held: bytes that it held when it was last asked; exclusive: the position up to which the unit
+ *	had written then
+ * @collected: when its trace was last collected, or exclusive, asked for: monotonic ns
+ * @rate: exclusive: bytes per millisecond, of the fastest time that is not long ago
  * @period: of polling: ns
  */
 struct core_sink {
@@ -72,6 +79,8 @@ struct core_sink {
 	unsigned int users;
 	struct core_sharer sharer;
 	bool exclusive;
+	bool wanted;
+	unsigned int owner;
 	cpumask_var_t armed;
 	int collector;
 	int last;
@@ -79,6 +88,7 @@ struct core_sink {
 	bool off;
 	u64 held;
 	u64 collected;
+	u64 rate;
 	u64 period;
 };
 
@@ -86,6 +96,8 @@ static struct core_sink *sink_of(const struct core_unit *unit)
 {
 	struct auxpmu_sink *sink = core_unit_event(unit)->pub.needs.sink;
 
+	if (sink && sink->desc->of_cpu)
+		sink = sink->desc->of_cpu(sink, unit->pub.cpu);
 	return sink ? container_of(sink, struct core_sink, pub) : NULL;
 }
 
@@ -108,6 +120,16 @@ static void sink_unlock(struct core_sink *sink)
 	__this_cpu_write(auxpmu_sink_held, false);
 	__acquire(&sink->lock);
 	raw_spin_unlock(&sink->lock);
+}
+
+/*
+ * With the sink's lock held, so that CPU @cpu, whose event uses the sink, cannot go offline: it
+ * would leave the CPU before. An irq_work would do, but irq_work_queue_on() is not exported.
+ */
+static void sink_send(struct auxpmu *pmu, unsigned int cpu)
+{
+	/* -EBUSY: it is on its way already. */
+	smp_call_function_single_async(cpu, &per_cpu_ptr(pmu->units, cpu)->collect);
 }
 
 /* --- who may share it --------------------------------------------------------------------- */
@@ -150,37 +172,64 @@ static bool sink_may_share(const struct core_sharer *a, const struct core_sharer
 	       a->excluded == b->excluded && (a->task == b->task || a->capable);
 }
 
-/* The pid stays valid: every event that is attached holds it. */
-static bool sink_admits(const struct core_sink *sink, const struct core_event *aux)
+/* Lock held. The first user. */
+static void sink_take(struct core_sink *sink, const struct core_unit *unit)
 {
-	if (!sink->users)
+	const struct core_event *aux = core_unit_event(unit);
+
+	sink->sharer = aux->sharer;
+	sink->exclusive = aux->pub.needs.output != AUXPMU_COPY && !aux->shares;
+	sink->wanted = false;
+	sink->owner = unit->pub.cpu;
+	sink->collector = -1;
+	sink->last = -1;
+	sink->period = SINK_POLL_FIRST;
+	sink->held = AUXPMU_NO_LIMIT;
+	sink->rate = 0;
+}
+
+/*
+ * Lock held. Whoever has it for itself is told that it is wanted, and then the core tries again.
+ * The pid stays valid: every event that is attached holds it.
+ */
+static bool sink_admits(struct core_sink *sink, struct core_unit *unit)
+{
+	struct core_event *aux = core_unit_event(unit);
+
+	if (!sink->users) {
+		sink_take(sink, unit);
 		return true;
-	return !sink->exclusive && aux->pub.needs.output == AUXPMU_COPY &&
-	       sink_may_share(&sink->sharer, &aux->sharer);
+	}
+	if (!sink_may_share(&sink->sharer, &aux->sharer))
+		return false;
+	aux->shares = aux->pub.needs.output != AUXPMU_COPY;
+	if (sink->exclusive && !sink->wanted) {
+		sink->wanted = true;
+		sink_send(unit->pub.pmu, sink->owner);
+	}
+	return !sink->exclusive;
 }
 
 int auxpmu_sink_attach(struct core_unit *unit)
 {
-	const struct core_event *aux = core_unit_event(unit);
+	struct core_event *aux = core_unit_event(unit);
 	struct core_sink *sink = sink_of(unit);
 	bool admitted;
 
+	unit->window_least = 0;
 	if (!sink)
-		return 0;
+		return aux->pub.needs.sink ? -ENODEV : 0;
 	sink_lock(sink);
-	admitted = sink_admits(sink, aux);
-	if (admitted && !sink->users++) {
-		sink->sharer = aux->sharer;
-		sink->exclusive = aux->pub.needs.output != AUXPMU_COPY;
-		sink->period = SINK_POLL_FIRST;
-	}
+	admitted = sink_admits(sink, unit);
+	sink->users += admitted;
 	sink_unlock(sink);
 	if (!admitted) {
+		aux->refused = true;
 		unit->stats.sink_busy++;
 		return -EBUSY;
 	}
 	unit->collect_due = false;
-	if (sink->pub.desc->polled && auxpmu_sink_collects(unit))
+	if (sink->pub.desc->polled)
 		hrtimer_start(&unit->poll, ns_to_ktime(SINK_POLL_FIRST),
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	return 0;
@@ -406,30 +455,118 @@ static bool sink_poll_due(struct core_sink *sink, unsigned int cpu)
 	return due;
 }
 
+/* From the window's start to where its unit should hand over: at its interrupt, or half-way. */
+static u64 sink_window_part(const struct core_unit *unit)
+{
+	const struct auxpmu_window *window = &unit->pub.window;
+
+	return min(window->irq - window->from, (window->to - window->from) / 2);
+}
+
+/*
+ * No window of a unit with this rule is to be shorter than what it writes until it is looked at for
+ * sure, if it becomes twice as fast. But several have to be in a chunk, however fast it is.
+ */
+static u64 sink_window_least(const struct core_sink *sink, const struct core_unit *unit)
+{
+	u64 most = ((u64)PAGE_SIZE << unit->pub.buffer->chunks.order) / 4;
+
+	if (!unit->pub.rules.least || !unit->pub.rules.contiguous)
+		return 0;
+	return min(2 * sink->rate * (SINK_POLL_MOST / NSEC_PER_MSEC), most);
+}
+
+/* The unit has got to position @at by now: when will it be @left bytes further? */
+static void sink_note_progress(struct core_sink *sink, u64 at, u64 left)
+{
+	u64 now = ktime_get_mono_fast_ns();
+	u64 elapsed = clamp_t(u64, now - sink->collected, 1, NSEC_PER_SEC);
+	u64 more = at > sink->held ? at - sink->held : 0;
+
+	sink->held = at;
+	sink->collected = now;
+	sink->rate = max(div64_u64(min_t(u64, more, SZ_1G) * NSEC_PER_MSEC, elapsed),
+			 sink->rate - sink->rate / 16);
+	sink->period = clamp_t(u64, div64_u64(left * NSEC_PER_MSEC, sink->rate + 1),
+			       SINK_POLL_LEAST, SINK_POLL_MOST);
+}
+
+/*
+ * The unit writes into the AUX area. The sink is its event's alone, so there is nothing to lock. As
+ * a flight recorder it does not hand over.
+ */
+static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
+{
+	u64 written, part;
+
+	if (unit->pub.window.to == AUXPMU_NO_LIMIT) {
+		sink->period = SINK_POLL_MOST;
+		return;
+	}
+	if (!(atomic_read(&unit->word) & AUXPMU_ARMED))
+		return;
+	part = sink_window_part(unit);
+	written = unit->pub.pmu->ops->progress(&unit->pub);
+	if (written < part) {
+		sink_note_progress(sink, unit->pub.window.from + written, part - written);
+		return;
+	}
+	unit->window_least = sink_window_least(sink, unit);
+	auxpmu_interrupt(unit->pub.pmu);
+	sink_note_progress(sink, unit->position, part);
+}
+
+/* Lock not held. Does the unit have it for itself, while another event wants it? */
+static bool sink_is_wanted(struct core_sink *sink, const struct core_unit *unit)
+{
+	bool wanted;
+
+	sink_lock(sink);
+	wanted = sink->exclusive && sink->wanted && sink->owner == unit->pub.cpu;
+	sink_unlock(sink);
+	return wanted;
+}
+
+/* From now on its trace is copied, too, and others may come. */
+static void sink_open(struct core_sink *sink, struct core_unit *unit)
+{
+	core_unit_event(unit)->shares = true;
+	if (atomic_read(&unit->word) & AUXPMU_ARMED)
+		auxpmu_interrupt(unit->pub.pmu);
+	/* A unit that is off does as its event when it is armed, see session_do_arm(). */
+	sink_lock(sink);
+	sink->exclusive = false;
+	sink_unlock(sink);
+}
+
+static void sink_look(struct core_sink *sink, struct core_unit *unit)
+{
+	if (!unit->pub.copies)
+		sink_look_at_window(sink, unit);
+	else if (sink_poll_due(sink, unit->pub.cpu))
+		sink_collect_here(unit);
+}
+
 static enum hrtimer_restart sink_poll(struct hrtimer *timer)
 {
 	struct core_unit *unit = container_of(timer, struct core_unit, poll);
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 
-	if (sink_poll_due(sink, unit->pub.cpu))
-		sink_collect_here(unit);
+	sink_look(sink, unit);
 	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(sink->period)));
 	return HRTIMER_RESTART;
 }
 
-static void sink_collect(void *data)
+/* The unit was told that it is to collect, or that its sink is wanted. */
+static void sink_told(void *data)
 {
-	sink_collect_here(data);
-}
+	struct core_unit *unit = data;
+	struct core_sink *sink = unit->pub.event ? sink_of(unit) : NULL;
 
-/*
- * With the sink's lock held, so that CPU @cpu, whose event uses the sink, cannot go offline: it
- * would leave the CPU before. An irq_work would do, but irq_work_queue_on() is not exported.
- */
-static void sink_send(struct auxpmu *pmu, unsigned int cpu)
-{
-	/* -EBUSY: it is on its way already. */
-	smp_call_function_single_async(cpu, &per_cpu_ptr(pmu->units, cpu)->collect);
+	if (sink && sink_is_wanted(sink, unit))
+		sink_open(sink, unit);
+	else
+		sink_collect_here(unit);
 }
 
 /* The CPU whose unit is to collect, as it is told now unless it is this one; or none. */
@@ -472,7 +609,7 @@ EXPORT_SYMBOL_NS_GPL(auxpmu_sink_interrupt, AUXPMU_NS);
 
 void auxpmu_sink_unit_init(struct core_unit *unit)
 {
-	INIT_CSD(&unit->collect, sink_collect, unit);
+	INIT_CSD(&unit->collect, sink_told, unit);
 	hrtimer_setup(&unit->poll, sink_poll, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 }
 
@@ -487,12 +624,19 @@ void auxpmu_sink_unit_exit(struct core_unit *unit)
 	smp_call_function_single(unit->pub.cpu, sink_nothing, NULL, 1);
 }
 
+static bool sink_desc_valid(const struct auxpmu_sink_desc *desc)
+{
+	const struct auxpmu_sink_ops *ops = desc->ops;
+
+	return ops && ops->start && ops->stop && ops->position && ops->spans && desc->size &&
+	       desc->size <= AUXPMU_SINK_MAX;
+}
+
 struct auxpmu_sink *auxpmu_sink_make(const struct auxpmu_sink_desc *desc, void *private)
 {
 	struct core_sink *sink;
 
-	if (!desc->ops->start || !desc->ops->stop || !desc->ops->position || !desc->ops->spans ||
-	    !desc->size || desc->size > AUXPMU_SINK_MAX)
+	if (!desc->of_cpu && !sink_desc_valid(desc))
 		return ERR_PTR(-EINVAL);
 	sink = kzalloc(sizeof(*sink), GFP_KERNEL);
 	if (!sink)

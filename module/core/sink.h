@@ -18,12 +18,10 @@
  */
 DECLARE_PER_CPU(bool, auxpmu_sink_held);
 
-/* Is the unit's trace in a sink's memory, which the framework copies? */
+/* Armed, or disarmed right now: is the unit's trace in a sink's memory, to be copied? */
 static inline bool auxpmu_sink_collects(const struct core_unit *unit)
 {
-	const struct auxpmu_needs *needs = &core_unit_event(unit)->pub.needs;
-
-	return needs->sink && needs->output == AUXPMU_COPY;
+	return unit->pub.copies && core_unit_event(unit)->pub.needs.sink;
 }
 
 /* In event_init: note whose event this is, for auxpmu_sink_attach(). May sleep. */

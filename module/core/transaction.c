@@ -80,12 +80,15 @@ static void transaction_end(struct core_unit *unit, u64 hold)
 static bool transaction_have_rules(struct core_unit *unit, const struct core_buffer *buffer,
 				   const struct core_event *aux)
 {
-	if (unit->rules_buffer == buffer->id && unit->rules_event == aux->serial)
+	if (unit->rules_buffer == buffer->id && unit->rules_event == aux->serial &&
+	    unit->rules_shared == aux->shares)
 		return true;
 	unit->rules_buffer = 0;
 	unit->pub.window.irq = 0;
 	if (!auxpmu_buffer_rules(buffer, aux, &unit->pub.rules))
 		return false;
+	unit->rules_copy = auxpmu_buffer_copies(buffer, aux);
+	unit->rules_shared = aux->shares;
 	unit->rules_buffer = buffer->id;
 	unit->rules_event = aux->serial;
 	return true;
@@ -170,6 +173,16 @@ static void transaction_start_afresh(struct core_unit *unit)
 	unit->pub.starting = true;
 }
 
+/* While others had its sink, the event was not traced. */
+static void transaction_say_refused(struct core_unit *unit)
+{
+	struct core_event *aux = core_unit_event(unit);
+
+	if (aux->refused)
+		auxpmu_transaction_gap(unit);
+	aux->refused = false;
+}
+
 enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit)
 {
 	enum auxpmu_result result = transaction_begin(unit);
@@ -177,6 +190,7 @@ enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit)
 	if (result == AUXPMU_OK) {
 		transaction_start_afresh(unit);
 		trace_auxpmu_begin(unit);
+		transaction_say_refused(unit);
 	}
 	return result;
 }
@@ -224,8 +238,28 @@ static u64 transaction_limit(const struct core_unit *unit)
 static bool transaction_too_little(const struct core_unit *unit, u64 space)
 {
 	return unit->fresh && !unit->pub.starting && !unit->pub.buffer->overwrite &&
-	       auxpmu_unit_event(&unit->pub)->needs.output != AUXPMU_COPY &&
-	       space + 1 < transaction_least_handover(unit->pub.buffer);
+	       !unit->rules_copy && space + 1 < transaction_least_handover(unit->pub.buffer);
+}
+
+/*
+ * A unit that is only looked at now and then does not begin in what it would fill meanwhile, at the
+ * end of a chunk, if there is more room behind.
+ */
+static struct auxpmu_window transaction_next_window(const struct core_unit *unit,
+						    const struct auxpmu_window_request *request)
+{
+	const struct auxpmu_chunks *chunks = &unit->pub.buffer->chunks;
+
+	if (unit->window_least > unit->pub.rules.least) {
+		struct auxpmu_window_rules rules = unit->pub.rules;
+		struct auxpmu_window window;
+
+		rules.least = unit->window_least;
+		window = auxpmu_window_next(chunks, &rules, request);
+		if (!window.full)
+			return window;
+	}
+	return auxpmu_window_next(chunks, &unit->pub.rules, request);
 }
 
 /*
@@ -247,7 +281,7 @@ bool auxpmu_transaction_window(struct core_unit *unit)
 	request.space = unit->handle.size - auxpmu_transaction_uncommitted(unit);
 	if (transaction_too_little(unit, request.space))
 		return false;
-	unit->pub.window = auxpmu_window_next(&buffer->chunks, &unit->pub.rules, &request);
+	unit->pub.window = transaction_next_window(unit, &request);
 	unit->window_limit = transaction_limit(unit);
 	unit->window_wakeup = unit->handle.wakeup;
 	if (unit->pub.window.full)

@@ -51,10 +51,12 @@ static u64 window_start_at_or_above(const struct auxpmu_chunks *chunks,
 	return position - offset + (start + rules->atom > bytes ? bytes : start);
 }
 
-/* The shortest window that is not empty, from an aligned start. */
+/* The shortest window, from an aligned start. */
 static u64 window_shortest(const struct auxpmu_window_rules *rules)
 {
-	return window_max(rules->atom, rules->end_align);
+	u64 unit = window_max(rules->atom, rules->end_align);
+
+	return window_max(unit, (rules->least + unit - 1) / unit * unit);
 }
 
 /* The last end a window from @from may have at or below @limit; @from itself when there is none. */
@@ -91,8 +93,8 @@ const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u
 	if (!rules->atom)
 		return "atom is 0";
 	if (rules->granule) {
-		if (rules->contiguous)
-			return "granule and contiguous exclude each other";
+		if (rules->contiguous || rules->least)
+			return "granule excludes contiguous and least";
 		if (!window_power_of_two(rules->granule) || rules->granule < page)
 			return "granule is not a power of two of at least a page";
 		if (!window_power_of_two(rules->atom) || rules->atom > page)
@@ -152,13 +154,16 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 static u64 window_longest_end(const struct auxpmu_chunks *chunks,
 			      const struct auxpmu_window_rules *rules, u64 from, u64 limit)
 {
+	u64 end;
+
 	if (rules->contiguous)
 		limit = window_min(limit, auxpmu_chunk_end(chunks, from));
 	if (rules->granule && rules->early)
 		limit = window_min(limit, auxpmu_region_ceil(chunks, rules->granule, from + 1));
 	if (limit - from < rules->spare || limit < from)
 		return from;
-	return window_end_at_or_below(chunks, rules, from, limit - rules->spare);
+	end = window_end_at_or_below(chunks, rules, from, limit - rules->spare);
+	return end - from < rules->least ? from : end;
 }
 
 /*

@@ -141,8 +141,10 @@ NUMBER(ram, ram, ANY, 2 * AUXPMU_RECORD_MIN, SZ_16M);
 NUMBER(rate, rate, ANY, 1, AUXPMU_SYNTH_RATE_MAX);
 NUMBER(filters, filters, ANY, 0, AUXPMU_FILTERS_MAX);
 NUMBER(format, format, ANY, 0, 255);
-NUMBER(shared, shared, ANY, 0, 1);
-NUMBER(polled, polled, ANY, 0, 1);
+NUMBER(shared, shared, ANY, 0, 2);
+NUMBER(polled, polled, ANY, 0, 2);
+NUMBER(reach, reach, ANY, 0, SZ_2G);
+NUMBER(least, least, ANY, 0, SZ_1G);
 NUMBER(continuous, continuous, ANY, 0, 1);
 NUMBER(turning, turning, ANY, 0, 1);
 NUMBER(lap_records, lap_records, ANY, 0, 1);
@@ -381,6 +383,8 @@ static struct configfs_attribute *unit_attrs[] = {
 	&unit_attr_format,
 	&unit_attr_shared,
 	&unit_attr_polled,
+	&unit_attr_reach,
+	&unit_attr_least,
 	&unit_attr_continuous,
 	&unit_attr_turning,
 	&unit_attr_lap_records,

@@ -103,6 +103,10 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 	needs->rules.start_align = max_t(u32, record, model->start_align);
 	needs->rules.end_align = model->end_align;
 	needs->rules.atom = record;
+	if (model->shared) {
+		needs->sink = synth_of(synth_pmu_of(event))->sink;
+		needs->barrier = record;
+	}
 	switch (output) {
 	case AUXPMU_SYNTH_VIRTUAL:
 		needs->map = true;
@@ -110,19 +114,40 @@ static void synth_make_needs(struct auxpmu_needs *needs, const struct perf_event
 	case AUXPMU_SYNTH_WINDOW:
 		needs->output = AUXPMU_WINDOW;
 		needs->rules.spare = model->spare;
+		/* One that goes round in its window does so in a flight recorder of one chunk. */
+		needs->rules.wraps = model->polled;
 		break;
 	case AUXPMU_SYNTH_COPY:
 		needs->output = AUXPMU_COPY;
-		if (model->shared) {
-			needs->sink = synth_sink_pub(synth_of(synth_pmu_of(event))->sink);
-			needs->barrier = record;
-		}
 		break;
 	default:
 		needs->output = AUXPMU_SCATTER;
-		needs->regions = true;
+		/* One that goes round in its window has no regions to stop at. */
+		needs->regions = !model->shared;
 		needs->rules.spare = model->spare;
 	}
+	if (!needs->regions && output != AUXPMU_SYNTH_COPY)
+		needs->rules.least = model->least;
+}
+
+/* Can the unit of @event, which has a sink, write into @buffer? */
+static bool synth_reaches(const struct auxpmu_buffer *buffer, const struct perf_event *event)
+{
+	const struct synth_model *model = &synth_of(buffer->pmu)->model;
+	const struct auxpmu_window_rules *rules = &auxpmu_event(event)->needs.rules;
+
+	if (buffer->overwrite && rules->wraps && buffer->chunks.nr > 1)
+		return false;
+	return !model->reach || buffer->size <= model->reach;
+}
+
+int synth_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
+{
+	struct auxpmu_sink *sink = auxpmu_event(event)->needs.sink;
+
+	if (sink && synth_reaches(buffer, event))
+		buffer->sink = sink;
+	return 0;
 }
 
 static void synth_make_stream(struct synth_stream *stream, const struct perf_event *event)

@@ -4,8 +4,10 @@
  * ETB: one memory, into which records come in the order in which they are written. When it is full
  * it drops what comes, and so it does while it is stopped. It interrupts when it is half full, on
  * CPU 0, or not at all. If the model is continuous, it goes round and round while it is read; if it
- * is turning, there are two memories, and it goes on in the other one.
+ * is turning, there are two memories, and it goes on in the other one. Or each CPU has such a sink,
+ * as ETR of their own.
  */
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -232,12 +234,15 @@ bool synth_sink_send(struct synth_sink *sink)
 	return smp_processor_id() && !smp_call_function_single_async(0, &sink->irq);
 }
 
-struct auxpmu_sink *synth_sink_pub(const struct synth_sink *sink)
+static void synth_sink_free(struct synth_sink *sink)
 {
-	return sink->sink;
+	if (!IS_ERR_OR_NULL(sink->sink))
+		auxpmu_sink_free(sink->sink);
+	kvfree(sink->ram[0]);
+	kfree(sink);
 }
 
-struct synth_sink *synth_sink_make(struct synth *synth)
+static struct synth_sink *synth_sink_make(struct synth *synth)
 {
 	struct synth_sink *sink = kzalloc(sizeof(*sink), GFP_KERNEL);
 
@@ -258,24 +263,79 @@ struct synth_sink *synth_sink_make(struct synth *synth)
 	if (IS_ERR(sink->sink)) {
 		struct synth_sink *error = ERR_CAST(sink->sink);
 
-		kvfree(sink->ram[0]);
-		kfree(sink);
+		synth_sink_free(sink);
 		return error;
 	}
 	return sink;
+}
+
+/* --- that of each CPU ----------------------------------------------------------------------- */
+
+static struct auxpmu_sink *synth_sink_of_cpu(struct auxpmu_sink *pub, unsigned int cpu)
+{
+	struct synth *synth = pub->private;
+
+	return synth->sinks[cpu]->sink;
+}
+
+/* What stands for the sinks of all CPUs, in events' needs. */
+static const struct auxpmu_sink_desc each_desc = { .of_cpu = synth_sink_of_cpu };
+static const struct auxpmu_sink_desc polled_desc = { .of_cpu = synth_sink_of_cpu, .polled = true };
+
+static int synth_sinks_make_each(struct synth *synth)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct synth_sink *sink = synth_sink_make(synth);
+
+		if (IS_ERR(sink))
+			return PTR_ERR(sink);
+		synth->sinks[cpu] = sink;
+	}
+	synth->sink = auxpmu_sink_make(synth->model.polled ? &polled_desc : &each_desc, synth);
+	return PTR_ERR_OR_ZERO(synth->sink);
+}
+
+int synth_sinks_make(struct synth *synth)
+{
+	struct synth_sink *sink;
+	unsigned int cpu;
+
+	synth->sinks = kcalloc(nr_cpu_ids, sizeof(*synth->sinks), GFP_KERNEL);
+	if (!synth->sinks)
+		return -ENOMEM;
+	if (synth->model.shared == 2)
+		return synth_sinks_make_each(synth);
+	sink = synth_sink_make(synth);
+	if (IS_ERR(sink))
+		return PTR_ERR(sink);
+	for_each_possible_cpu(cpu)
+		synth->sinks[cpu] = sink;
+	synth->sink = sink->sink;
+	return 0;
 }
 
 static void synth_sink_nothing(void *unused)
 {
 }
 
-void synth_sink_free(struct synth_sink *sink)
+void synth_sinks_free(struct synth *synth)
 {
-	if (IS_ERR_OR_NULL(sink))
+	bool each = synth->model.shared == 2;
+	unsigned int cpu;
+
+	if (!synth->sinks)
 		return;
 	/* Calls of one CPU are served in their order. */
 	smp_call_function_single(0, synth_sink_nothing, NULL, 1);
-	auxpmu_sink_free(sink->sink);
-	kvfree(sink->ram[0]);
-	kfree(sink);
+	if (each && !IS_ERR_OR_NULL(synth->sink))
+		auxpmu_sink_free(synth->sink);
+	for_each_possible_cpu(cpu) {
+		if (synth->sinks[cpu])
+			synth_sink_free(synth->sinks[cpu]);
+		if (!each)
+			break;
+	}
+	kfree(synth->sinks);
 }

@@ -34,12 +34,14 @@ const char *synth_model_wrong(const struct synth_model *model)
 		return "ram holds less than two records";
 	if (model->irq_delay % AUXPMU_RECORD_MIN || model->spare % AUXPMU_RECORD_MIN)
 		return "irq_delay or spare is no multiple of 64";
-	if (model->shared && model->output != AUXPMU_SYNTH_COPY)
-		return "shared takes output copy";
+	if (model->shared && (model->output == SYNTH_OUTPUT_ANY ||
+			      model->output == AUXPMU_SYNTH_VIRTUAL))
+		return "shared takes output copy, window or scatter";
 	if (model->shared && !model->record)
 		return "shared takes records of one size: set record";
-	if ((model->polled || model->continuous || model->turning) && !model->shared)
-		return "polled, continuous and turning take shared";
+	if ((model->polled || model->reach || model->continuous || model->turning) &&
+	    !model->shared)
+		return "polled, reach, continuous and turning take shared";
 	if (model->continuous && model->turning)
 		return "it is continuous or turning, not both";
 	if (model->shared && model->ram % model->record)
@@ -49,7 +51,7 @@ const char *synth_model_wrong(const struct synth_model *model)
 
 static void synth_free(struct synth *synth)
 {
-	synth_sink_free(synth->sink);
+	synth_sinks_free(synth);
 	kfree(synth);
 }
 
@@ -62,6 +64,7 @@ struct synth *synth_make(const struct synth_model *model)
 {
 	const char *wrong = synth_model_wrong(model);
 	struct synth *synth;
+	int ret;
 
 	if (wrong) {
 		pr_notice("PMU %s refused: %s\n", model->name, wrong);
@@ -94,8 +97,8 @@ struct synth *synth_make(const struct synth_model *model)
 		.offset_heads = synth->persona && synth->persona->offset_heads,
 		.release = synth_release,
 	};
-	synth->sink = synth->model.shared ? synth_sink_make(synth) : NULL;
-	synth->pmu = IS_ERR(synth->sink) ? ERR_CAST(synth->sink) : auxpmu_register(&synth->desc);
+	ret = synth->model.shared ? synth_sinks_make(synth) : 0;
+	synth->pmu = ret ? ERR_PTR(ret) : auxpmu_register(&synth->desc);
 	if (IS_ERR(synth->pmu)) {
 		struct synth *error = ERR_CAST(synth->pmu);
 

@@ -37,8 +37,13 @@
  * @rate: KiB per millisecond, if the event does not say
  * @filters: number of its address filters
  * @format: bits 8 to 15 of its records' flags, shifted down
- * @shared: with output copy: the units of all CPUs write into one memory of @ram bytes
- * @polled: that does not interrupt
+ * @shared: the units of all CPUs write by one sink: with output copy, into its memory of @ram
+ *	bytes; else one event at a time, into its area if that is not above @reach. 2: each CPU has
+ *	a sink of its own
+ * @polled: that does not interrupt; in an area it goes round in its window; 2: and cannot tell how
+ *	far it is
+ * @reach: bytes of the largest area that a shared sink writes into; 0: any
+ * @least: bytes of the smallest window, but for regions
  * @continuous: that can be read while it takes more
  * @turning: of which there are two, one of which takes trace while the other is read
  * @lap_records: overwriting, a record of trace ends where the buffer does: 0 or 1
@@ -60,6 +65,8 @@ struct synth_model {
 	u64 format;
 	u64 shared;
 	u64 polled;
+	u64 reach;
+	u64 least;
 	u64 continuous;
 	u64 turning;
 	u64 lap_records;
@@ -107,7 +114,8 @@ struct synth {
 	atomic_t faults[SYNTH_FAULTS];
 	const struct synth_persona *persona;
 	struct auxpmu *pmu;
-	struct synth_sink *sink;	/* NULL unless shared */
+	struct synth_sink **sinks;	/* of each CPU; NULL unless shared */
+	struct auxpmu_sink *sink;	/* of all CPUs, or it stands for these */
 	/* Guards the trace RAM of its units and the number of users. */
 	struct mutex ram_lock;
 	/* The last write to emit, see debugfs.c. */
@@ -144,7 +152,7 @@ struct synth_unit {
 	struct auxpmu_unit *unit;
 	struct hrtimer timer;
 	u64 position;		/* of the next byte; for a unit that copies: bytes in @ram */
-	u64 lost;		/* bytes without room, since it was armed */
+	u64 lost;		/* bytes without room, or overwritten, since it was armed */
 	u64 late;		/* by these bytes the next interrupt is late */
 	bool halted;		/* by a filter that stops it */
 	bool waiting;		/* for an address that starts it */
@@ -177,16 +185,10 @@ static inline struct synth_stream *synth_stream_of(const struct auxpmu_unit *uni
 	return auxpmu_unit_event(unit)->private;
 }
 
-/* Does the unit write into memory of its own, for the framework to copy? */
-static inline bool synth_copies(const struct auxpmu_unit *unit)
-{
-	return auxpmu_unit_event(unit)->needs.output == AUXPMU_COPY;
-}
-
-/* Do the units of all CPUs write into one sink? */
+/* Does the unit write into the memory of a sink that all share, for the framework to copy? */
 static inline bool synth_shares(const struct auxpmu_unit *unit)
 {
-	return auxpmu_unit_event(unit)->needs.sink;
+	return auxpmu_unit_event(unit)->needs.sink && unit->copies;
 }
 
 /* record.c: make the tables that its other functions need. */
@@ -217,10 +219,9 @@ extern const struct auxpmu_ops synth_ops;
 int synth_online(struct auxpmu_unit *unit);
 void synth_offline(struct auxpmu_unit *unit);
 
-/* sink.c: the sink that all units of @synth share. May sleep. */
-struct synth_sink *synth_sink_make(struct synth *synth);
-void synth_sink_free(struct synth_sink *sink);
-struct auxpmu_sink *synth_sink_pub(const struct synth_sink *sink);
+/* sink.c: the sink that all units of @synth share, or each CPU's. May sleep. 0 or an errno. */
+int synth_sinks_make(struct synth *synth);
+void synth_sinks_free(struct synth *synth);
 
 /*
  * Write up to @bytes of records of @kind, until the sink interrupts: then *@interrupt. IRQs off.
@@ -235,6 +236,7 @@ bool synth_sink_send(struct synth_sink *sink);
 /* event.c: the two operations about events, and sysfs format/. */
 int synth_event_init(struct perf_event *event, struct auxpmu_event *aux);
 void synth_event_destroy(struct perf_event *event, struct auxpmu_event *aux);
+int synth_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event);
 extern const struct attribute_group *synth_groups[];
 
 /* debugfs: trace on demand, how fast it is, and faults. */

@@ -36,11 +36,18 @@ static u64 synth_interrupt_at(const struct auxpmu_unit *unit)
 	const struct auxpmu_window *window = &unit->window;
 	u64 half = synth_whole(unit, synth_model_of(unit)->ram / 2);
 
-	if (!synth_copies(unit))
+	if (!unit->copies)
 		return window->irq;
 	if (window->irq == window->to)
 		return half;
 	return min(window->irq - window->from, half);
+}
+
+/* Nothing stops it at the end of its window: it begins there anew. */
+static bool synth_goes_round(const struct auxpmu_unit *unit)
+{
+	return synth_model_of(unit)->polled && !unit->copies &&
+	       unit->window.to != AUXPMU_NO_LIMIT;
 }
 
 /* Where its interrupt, which takes a while to be served, stops it. */
@@ -49,7 +56,7 @@ static u64 synth_served_at(const struct auxpmu_unit *unit)
 	const struct synth_unit *hw = unit->private;
 	u64 interrupt = synth_interrupt_at(unit);
 
-	if (interrupt == AUXPMU_NO_LIMIT || hw->late == AUXPMU_NO_LIMIT)
+	if (interrupt == AUXPMU_NO_LIMIT || hw->late == AUXPMU_NO_LIMIT || synth_goes_round(unit))
 		return AUXPMU_NO_LIMIT;
 	return interrupt + synth_whole(unit, synth_model_of(unit)->irq_delay + hw->late);
 }
@@ -71,7 +78,7 @@ void synth_spurious_irq(struct synth *synth)
 /* Where its memory ends: trace from there on is lost. */
 static u64 synth_stops_at(const struct auxpmu_unit *unit)
 {
-	if (synth_copies(unit))
+	if (unit->copies)
 		return synth_whole(unit, synth_model_of(unit)->ram);
 	if (unit->window.to == AUXPMU_NO_LIMIT)
 		return AUXPMU_NO_LIMIT;
@@ -85,7 +92,7 @@ static void *synth_memory_at(const struct synth_unit *hw, u64 *length)
 	void *data;
 	u64 run;
 
-	if (synth_copies(unit))
+	if (unit->copies)
 		return hw->ram + hw->position;
 	data = auxpmu_buffer_run(unit->buffer, hw->position, &run);
 	*length = min(*length, run);
@@ -108,6 +115,10 @@ static u64 synth_write_some(struct synth_unit *hw, u64 bytes)
 	void *data;
 
 	bytes = min(bytes, synth_served_at(unit) - synth_reached(hw));
+	if (hw->position >= stop && synth_goes_round(unit)) {
+		hw->lost += stop - unit->window.from;
+		hw->position = unit->window.from;
+	}
 	if (hw->position >= stop) {
 		stream->seq += bytes / stream->record;
 		stream->step += bytes / stream->record;
@@ -210,7 +221,7 @@ static u64 synth_run_program(struct synth_unit *hw, u64 bytes, bool *trace)
 /* The same through a sink that units share; its interrupt is served on CPU 0. */
 static u64 synth_write_to_sink(struct synth_unit *hw, u64 bytes)
 {
-	struct synth_sink *sink = synth_of(hw->unit->pmu)->sink;
+	struct synth_sink *sink = synth_of(hw->unit->pmu)->sinks[hw->unit->cpu];
 	bool interrupt;
 	u64 done = synth_sink_write(sink, synth_stream_of(hw->unit), bytes, AUXPMU_RECORD_DATA,
 				    &interrupt);
@@ -384,7 +395,7 @@ static void synth_write_start(struct synth_unit *hw)
 	hw->halted = false;
 	hw->waiting = synth_waits_for_start(auxpmu_unit_event(hw->unit));
 	if (synth_shares(hw->unit)) {
-		synth_sink_write(synth_of(hw->unit->pmu)->sink, stream, length,
+		synth_sink_write(synth_of(hw->unit->pmu)->sinks[hw->unit->cpu], stream, length,
 				 AUXPMU_RECORD_START, &hw->due);
 		return;
 	}
@@ -397,7 +408,7 @@ static int synth_arm(struct auxpmu_unit *unit)
 	struct synth_unit *hw = unit->private;
 
 	WARN_ON_ONCE(!synth_in_one_chunk(unit) || !synth_may_be_called(unit));
-	hw->position = synth_copies(unit) ? 0 : unit->window.from;
+	hw->position = unit->copies ? 0 : unit->window.from;
 	hw->lost = 0;
 	hw->late = synth_lateness(unit);
 	hw->due = false;
@@ -418,16 +429,28 @@ static void synth_position(struct auxpmu_unit *unit, struct auxpmu_position *pos
 {
 	struct synth_unit *hw = unit->private;
 
-	position->bytes = hw->position - (synth_copies(unit) ? 0 : unit->window.from);
+	position->bytes = hw->position - (unit->copies ? 0 : unit->window.from);
 	position->lost = hw->lost;
+	/* As if it had gone round, which goes with a barrier. */
+	position->gap = auxpmu_unit_event(unit)->needs.sink && position->bytes &&
+			synth_fault(synth_of(unit->pmu), SYNTH_FAULT_WRAP);
 	position->collision = synth_fault(synth_of(unit->pmu), SYNTH_FAULT_COLLIDE);
 	if (synth_fault(synth_of(unit->pmu), SYNTH_FAULT_STUCK)) {
 		position->lost += position->bytes;
 		position->bytes = 0;
 	}
-	if (!synth_copies(unit) && hw->position == synth_stops_at(unit) &&
+	if (!unit->copies && hw->position == synth_stops_at(unit) &&
 	    synth_fault(synth_of(unit->pmu), SYNTH_FAULT_OVERRUN))
 		position->bytes += PAGE_SIZE;
+}
+
+static u64 synth_progress(struct auxpmu_unit *unit)
+{
+	const struct synth_unit *hw = unit->private;
+
+	if (synth_model_of(unit)->polled == 2)
+		return hw->position > unit->window.from ? U64_MAX : 0;
+	return hw->lost + hw->position - unit->window.from;
 }
 
 static bool synth_irq_pending(struct auxpmu_unit *unit)
@@ -458,6 +481,7 @@ const struct auxpmu_ops synth_ops = {
 	.unit_exit = synth_unit_exit,
 	.event_init = synth_event_init,
 	.event_destroy = synth_event_destroy,
+	.buffer_init = synth_buffer_init,
 	.add = synth_add,
 	.del = synth_del,
 	.arm = synth_arm,
@@ -465,6 +489,7 @@ const struct auxpmu_ops synth_ops = {
 	.position = synth_position,
 	.spans = synth_spans,
 	.irq_pending = synth_irq_pending,
+	.progress = synth_progress,
 	.pad = synth_pad,
 	.put_barrier = synth_pad,
 };

@@ -22,7 +22,7 @@ inline std::string text(const Rules &rules)
 	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.atom
 	    << " spare " << rules.spare << " granule " << rules.granule
 	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "")
-	    << (rules.wraps ? " wraps" : "") << " early " << rules.early;
+	    << (rules.wraps ? " wraps" : "") << " early " << rules.early << " least " << rules.least;
 	return out.str();
 }
 
@@ -154,6 +154,8 @@ public:
 					ends_.push_back(to);
 			if (one_region(rules_) && !ends_.empty())
 				ends_.resize(1);
+			if (!ends_.empty() && ends_.back() < from + rules_.least)
+				ends_.clear();
 			if (!ends_.empty())
 				from_ = from;
 		}
@@ -259,6 +261,13 @@ public:
 			const auto to = one_region(rules_) ? first(from, from + 1, limit) : last(from, limit);
 			if (!to)
 				continue;
+			if (*to < from + rules_.least) {
+				// Later starts make windows no longer, except in another chunk.
+				if (!rules_.contiguous || chunk_end(from) >= end)
+					break;
+				from = chunk_end(from) - 1;
+				continue;
+			}
 			auto latest = *to;
 			if (warns(rules_) && first(from, from + 1, latest - 1))
 				latest = *last(from, latest - 1);
@@ -339,7 +348,7 @@ inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 	if (!power_of_two(rules.start_align) || rules.atom == 0 || (page && rules.start_align > *page))
 		return false;
 	if (rules.granule) {
-		if (!power_of_two(rules.granule) || rules.contiguous || !power_of_two(rules.atom))
+		if (!power_of_two(rules.granule) || rules.contiguous || rules.least || !power_of_two(rules.atom))
 			return false;
 		return !page || (rules.granule >= *page && rules.atom <= *page);
 	}

@@ -29,15 +29,16 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 		for (auto end : aligns)
 			for (auto unit : units)
 				for (auto spare : spares) {
-					book.push_back({start, end, unit, spare, 0, spare == 0, false, false, false});
-					book.push_back({start, end, unit, spare, 0, 0, true, false, spare == 0});
+					book.push_back(
+						{start, end, unit, spare, 0, spare == 0, false, false, false, 0});
+					book.push_back({start, end, unit, spare, 0, 0, true, false, spare == 0, 0});
 					if (unit % start == 0 && unit % end == 0)
 						book.push_back({start, end, unit, spare, 0, spare == 0, true, true,
-							spare == 0});
+							spare == 0, 0});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
 							book.push_back({start, end, unit, spare, granule, spare == 0,
-								false, false, false});
+								false, false, false, 0});
 				}
 	return book;
 }
@@ -140,6 +141,8 @@ Rules random_rules(Random &random, u32 page, std::uint64_t size)
 	if (rules.grid && rules.atom % rules.start_align)
 		rules.start_align = 1;
 	rules.wraps = rules.contiguous && pick(random, 0, 1);
+	if (kind && pick(random, 0, 2) == 0)
+		rules.least = pick(random, 1, size / 2 + 1);
 	if (pick(random, 0, 1))
 		rules.spare = static_cast<u32>(pick(random, 0, 2 * page));
 	else if (pick(random, 0, 1))
@@ -174,34 +177,60 @@ TEST_CASE("the two oracles agree, so that either may be trusted for the other")
 	SUCCEED();
 }
 
+namespace
+{
+
+// All buffers of one, two and four pages.
+template <class Visit>
+void in_small_buffers(unsigned page_shift, Tally &tally, const Visit &visit)
+{
+	for (unsigned pages : {1U, 2U, 4U})
+		for (const auto &orders : all_tilings(pages)) {
+			++tally.buffers;
+			visit(Layout{page_shift, orders});
+		}
+}
+
+} // namespace
+
 TEST_CASE("in buffers of up to 16 bytes every window is the longest allowed, for all rules, heads, spaces and wakeups")
 {
 	Tally tally;
-	for (unsigned pages : {1U, 2U, 4U})
-		for (const auto &orders : all_tilings(pages)) {
-			const Layout layout{2, orders};
-			++tally.buffers;
-			for (const auto &rules : rule_book(4, 4 * pages, true))
-				if (rules_fit(rules, 4))
-					for (std::uint64_t lap : {std::uint64_t{0}, std::uint64_t{3}})
-						compare_everywhere(layout, rules, lap * layout.bytes(), true, tally);
-		}
+	in_small_buffers(2, tally, [&](const Layout &layout) {
+		for (const auto &rules : rule_book(4, static_cast<u32>(layout.bytes()), true))
+			if (rules_fit(rules, 4))
+				for (std::uint64_t lap : {std::uint64_t{0}, std::uint64_t{3}})
+					compare_everywhere(layout, rules, lap * layout.bytes(), true, tally);
+	});
 	report("every window of 4, 8, 16 bytes", tally);
 	CHECK(tally.answers > 0);
+}
+
+TEST_CASE("in buffers of up to 16 bytes no window is shorter than the least, and every one the longest allowed")
+{
+	Tally tally;
+	in_small_buffers(2, tally, [&](const Layout &layout) {
+		for (auto rules : rule_book(4, static_cast<u32>(layout.bytes()), false))
+			for (u32 least : {1U, 2U, 3U, 4U, 5U, 8U, 11U}) {
+				rules.least = least;
+				if (rules_fit(rules, 4))
+					compare_everywhere(layout, rules, layout.bytes(), false, tally);
+			}
+	});
+	report("least windows of 4, 8, 16 bytes", tally);
+	CHECK(tally.answers > 0);
+	CHECK(tally.full > 0);
 }
 
 TEST_CASE("in buffers of up to 32 bytes every window is the longest allowed, for all rules, heads and spaces",
 	"[.thorough]")
 {
 	Tally tally;
-	for (unsigned pages : {1U, 2U, 4U})
-		for (const auto &orders : all_tilings(pages)) {
-			const Layout layout{3, orders};
-			++tally.buffers;
-			for (const auto &rules : rule_book(8, 8 * pages, false))
-				if (rules_fit(rules, 8))
-					compare_everywhere(layout, rules, layout.bytes(), false, tally);
-		}
+	in_small_buffers(3, tally, [&](const Layout &layout) {
+		for (const auto &rules : rule_book(8, static_cast<u32>(layout.bytes()), false))
+			if (rules_fit(rules, 8))
+				compare_everywhere(layout, rules, layout.bytes(), false, tally);
+	});
 	report("windows of 8, 16, 32 bytes", tally);
 	CHECK(tally.answers > 0);
 }
@@ -292,9 +321,12 @@ TEST_CASE("what is left of a window when its first part is written is the window
 	for (unsigned pages : {1U, 2U, 4U})
 		for (const auto &orders : all_tilings(pages)) {
 			const Layout layout{2, orders};
-			for (const auto &rules : rule_book(4, 4 * pages, true))
-				if (rules_fit(rules, 4))
-					compare_rests(layout, rules, left, refused);
+			for (auto rules : rule_book(4, 4 * pages, true))
+				for (u32 least : {0U, 3U, 5U}) {
+					rules.least = least;
+					if (rules_fit(rules, 4))
+						compare_rests(layout, rules, left, refused);
+				}
 		}
 	std::cout << "# rests of windows: " << left << " compared, " << refused << " to be computed anew\n";
 	CHECK(left > 0);
@@ -409,7 +441,7 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 				for (auto granule : granules)
 					for (bool contiguous : {false, true}) {
 						const Rules rules{
-							start, end, unit, 0, granule, 0, contiguous, false, false};
+							start, end, unit, 0, granule, 0, contiguous, false, false, 0};
 						CAPTURE(text(rules));
 						const auto *alone = auxpmu_window_rules_alone(&rules, 4096);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
@@ -442,7 +474,7 @@ TEST_CASE("a grid, spare bytes and an early interrupt are refused exactly if the
 		const u32 page = one_of({4096, 16384, 65536});
 		const Rules rules{one_of({1, 8, 64}), one_of({1, 16, 64}), one_of({1, 8, 24, 48, 64, 192}),
 			one_of({0, 0, 1, page}), one_of({0, 65536}), one_of({0, 0, 1, page - 1, page, page + 1}),
-			one_of({0, 1}) == 1, one_of({0, 1}) == 1, false};
+			one_of({0, 1}) == 1, one_of({0, 1}) == 1, false, one_of({0, 0, 1, 65536})};
 		(rules_fit(rules, page) ? fit : refused)++;
 		if ((auxpmu_window_rules_alone(&rules, page) == nullptr) != rules_fit(rules, page))
 			FAIL(text(rules) << "; a page of " << page);
@@ -458,7 +490,7 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 			const Map map(layout);
 			// The spare room that drivers/bts keeps.
 			const u32 spare = std::min(4080U, ((4096U << order) / 2 - 48) / 24 * 24);
-			const Rules rules{1, 1, 24, spare, 0, 0, true, true, true};
+			const Rules rules{1, 1, 24, spare, 0, 0, true, true, true, 0};
 			CAPTURE(layout.text(), spare);
 			ENSURE(auxpmu_window_rules_valid(&rules, map.get()) == nullptr);
 			ENSURE(!stuck_at(layout, map, rules));
@@ -469,15 +501,16 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 TEST_CASE("the rules of trace units that exist are accepted for the buffers they are used with")
 {
 	const std::vector<std::pair<const char *, Rules>> known = {
-		{"Intel PT, one region", {1, 1, 1, 0, 4096, 512, false, false, false}},
-		{"Intel PT", {1, 1, 1, 0, 65536, 0, false, false, false}},
-		{"BTS", {1, 1, 24, 4080, 0, 0, true, true, true}},
-		{"SPE", {64, 4096, 1, 0, 0, 0, true, false, false}},
-		{"TRBE", {64, 4096, 1, 0, 0, 0, true, false, false}},
-		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, 0, true, false, false}},
-		{"ETR, flat", {16, 16, 16, 0, 0, 0, true, false, false}},
-		{"copy", {1, 1, 1, 0, 0, 0, false, false, false}},
-		{"copy of whole records", {1, 64, 64, 0, 0, 0, false, false, false}},
+		{"Intel PT, one region", {1, 1, 1, 0, 4096, 512, false, false, false, 0}},
+		{"Intel PT", {1, 1, 1, 0, 65536, 0, false, false, false, 0}},
+		{"BTS", {1, 1, 24, 4080, 0, 0, true, true, true, 0}},
+		{"SPE", {64, 4096, 1, 0, 0, 0, true, false, false, 0}},
+		{"TRBE", {64, 4096, 1, 0, 0, 0, true, false, false, 0}},
+		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, 0, true, false, false, 0}},
+		{"ETR, flat", {4096, 4096, 16, 0, 0, 0, true, false, true, 2048}},
+		{"ETR, scattered", {4096, 4096, 16, 0, 0, 0, false, false, false, 2048}},
+		{"copy", {1, 1, 1, 0, 0, 0, false, false, false, 0}},
+		{"copy of whole records", {1, 64, 64, 0, 0, 0, false, false, false, 0}},
 	};
 	for (unsigned pages = 8; pages <= 1024; pages *= 2)
 		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {

@@ -30,8 +30,8 @@ enum mistake {
 	VERSION, NO_OPS, NO_ARM, FILTERS, LIMIT, UNIT_HUGE, YIELDS, HALF_A_CLAIM, GROUPS,
 	GROUP_TWICE, CAPS_TAKEN, CAPS_VISIBLE, CORE_ATTR, UNIT_INIT_POSITIVE,
 	/* When an event is opened. */
-	OUTPUT, PAGES, NO_SPANS, COPY_MAPPED, WINDOW_REGIONS, FORMAT, BARRIER, SINK, START_ALIGN,
-	END_ALIGN, UNIT, EARLY, EVENT_INIT_POSITIVE,
+	OUTPUT, PAGES, NO_SPANS, COPY_MAPPED, WINDOW_REGIONS, FORMAT, BARRIER, SINK, NO_PROGRESS,
+	START_ALIGN, END_ALIGN, UNIT, EARLY, EVENT_INIT_POSITIVE,
 	/* When its buffer is mapped. */
 	SUIT, SPARE, BUFFER_INIT_POSITIVE,
 	/* When it traces. */
@@ -66,6 +66,7 @@ static const char *const names[MISTAKES] = {
 	[FORMAT] = "format",
 	[BARRIER] = "barrier",
 	[SINK] = "sink",
+	[NO_PROGRESS] = "no-progress",
 	[WINDOW_REGIONS] = "window-regions",
 	[START_ALIGN] = "start-align",
 	[END_ALIGN] = "end-align",
@@ -154,6 +155,10 @@ static bool copies(void)
 	}
 }
 
+/* Of an event that is refused it is never used. */
+static const struct auxpmu_sink_desc polled_desc = { .polled = true };
+static struct auxpmu_sink polled_sink = { .desc = &polled_desc };
+
 static int mistakes_unit_init(struct auxpmu_unit *unit)
 {
 	return mistake == UNIT_INIT_POSITIVE ? 5 : 0;
@@ -185,6 +190,8 @@ static int mistakes_event_init(struct perf_event *event, struct auxpmu_event *au
 	needs->barrier = mistake == BARRIER ? 16 : 0;
 	/* Of a descriptor that does not say no_nmi it is never looked at. */
 	needs->sink = mistake == SINK ? (struct auxpmu_sink *)needs : NULL;
+	if (mistake == NO_PROGRESS)
+		needs->sink = &polled_sink;
 	needs->regions = mistake == WINDOW_REGIONS;
 	make_rules(&needs->rules);
 	/* Nobody is traced, but this is what a threaded handler would do. */
@@ -456,6 +463,7 @@ static void make_desc(void)
 		desc.unit_size = 2 * AUXPMU_UNIT_MAX;
 	if (mistake == UNIT_NONE)
 		desc.unit_size = 0;
+	desc.no_nmi = mistake == NO_PROGRESS;
 	if (mistake == YIELDS)
 		desc.yields = (enum auxpmu_yields)9;
 	if (mistake == HALF_A_CLAIM)

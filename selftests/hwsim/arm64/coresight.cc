@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "coresight.h"
 
+#include <algorithm>
+
 namespace hwsim::arm64
 {
 
@@ -115,13 +117,28 @@ void Coresight::set_faults(const Faults &now)
 	}
 }
 
+/* The numbers of those nodes that are TMCs. */
+std::vector<std::size_t> Coresight::tmcs() const
+{
+	std::vector<std::size_t> all;
+	for (std::size_t n = 0; n < topology.nodes.size(); n++) {
+		const Kind kind = topology.nodes[n].kind;
+		if (kind == Kind::etr || kind == Kind::etf || kind == Kind::etb)
+			all.push_back(n);
+	}
+	return all;
+}
+
+unsigned Coresight::tmcs_on() const
+{
+	return static_cast<unsigned>(
+		std::ranges::count_if(tmcs(), [this](std::size_t n) { return as<Tmc>(n).captures(); }));
+}
+
 Tmc::Counts Coresight::tmc_statistics() const
 {
 	Tmc::Counts all;
-	for (std::size_t n = 0; n < topology.nodes.size(); n++) {
-		const Kind kind = topology.nodes[n].kind;
-		if (kind != Kind::etr && kind != Kind::etf && kind != Kind::etb)
-			continue;
+	for (const std::size_t n : tmcs()) {
 		const Tmc::Counts &one = as<Tmc>(n).statistics();
 		all.bytes += one.bytes;
 		all.discarded += one.discarded;

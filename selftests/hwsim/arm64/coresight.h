@@ -47,10 +47,13 @@ public:
 				tell(page, *by_page[page]);
 	}
 	Tmc::Counts tmc_statistics() const;
+	/* How many of them capture trace. */
+	unsigned tmcs_on() const;
 
 	const Topology topology;
 
 private:
+	std::vector<std::size_t> tmcs() const;
 	void make(const Topology::Node &node, GuestMemory &memory);
 	void connect(std::size_t from, unsigned output);
 	AtbReceiver &input(const Topology::Output &output) const;

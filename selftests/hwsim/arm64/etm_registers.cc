@@ -114,6 +114,16 @@ void Registers::set_no_comparators(bool now)
 		values[reg::acvr / 4 + 2 * n] = values[reg::acatr / 4 + 2 * n] = 0;
 }
 
+void Registers::lose()
+{
+	for (const Row &row : rows)
+		for (unsigned n = 0; !row.read_only && n < row.count; n++)
+			values[(row.offset + n * row.stride) / 4] ^= 0x5a5a'a5a5'5a5a'a5a5 & row.mask;
+	values[reg::prgctlr / 4] = 0;
+	claimed = 0;
+	os_lock |= features.has_os_lock();
+}
+
 bool Registers::write(std::uint32_t offset, std::uint64_t value)
 {
 	const Row *row = row_of(offset);

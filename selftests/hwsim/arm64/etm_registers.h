@@ -109,6 +109,8 @@ public:
 	bool enabled() const { return is_set(reg::prgctlr, bits::en); }
 	/* The trace unit changes a register itself. */
 	void set(std::uint32_t offset, std::uint64_t value) { values[offset / 4] = value; }
+	/* It was powered down: what has a value at reset has that, and everything else some other one. */
+	void lose();
 	/* Fault: TRCSTATR.IDLE is never set. */
 	void set_never_idle(bool now) { never_idle = now; }
 	/* Fault: there are no address comparators, whatever TRCIDR4 says. */

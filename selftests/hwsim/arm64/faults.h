@@ -19,7 +19,7 @@ struct Faults {
 	std::uint64_t external_abort = 0;
 	/* One in this many maintenance interrupts is not delivered. */
 	std::uint64_t lost_interrupt = 0;
-	/* A maintenance interrupt is delivered when the trace unit has tried to write this many more times. */
+	/* One in this many is not delivered before trace is lost that waits for the buffer. */
 	std::uint64_t late_interrupt = 0;
 	/* A maintenance interrupt without a reason comes each time that the trace unit has written this often in programs. */
 	std::uint64_t spurious_interrupt = 0;

@@ -88,6 +88,7 @@ public:
 	}
 
 	const Counts &statistics() const { return counts; }
+	bool captures() const { return state == tmc::State::running; }
 
 private:
 	struct Waiting {
@@ -100,7 +101,6 @@ private:
 	void put_status(std::uint32_t value);
 	void put_flush_control(std::uint32_t value);
 	void put_read_pointer(std::uint32_t value);
-	bool captures() const { return state == tmc::State::running; }
 	tmc::Mode mode_of_operation() const;
 	bool is_link() const { return mode == tmc::Mode::hardware_fifo; }
 	bool is_software_fifo() const { return mode == tmc::Mode::software_fifo || mode == tmc::Mode::software_fifo_2; }

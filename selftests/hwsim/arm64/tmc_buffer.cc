@@ -31,7 +31,10 @@ void TmcBuffer::find(std::uint64_t base, std::uint64_t size, bool scattered)
 		physical.push_back(catu ? catu->translate(page) : page);
 }
 
-/* Entries of 4 bytes, with the page number from bit 4 on; the last entry of a table links to the next table. */
+/*
+ * Entries of 4 bytes, with the page number from bit 4 on; the last entry of a table links to the next table. The list is all the memory
+ * there is, whatever RSZ says.
+ */
 void TmcBuffer::find_scattered(std::uint64_t table)
 {
 	std::uint64_t at = table;
@@ -49,7 +52,7 @@ void TmcBuffer::find_scattered(std::uint64_t table)
 			break;
 		at += sizeof entry;
 	}
-	bytes = std::min(bytes, pages.size() * page_size);
+	bytes = pages.size() * page_size;
 }
 
 std::optional<std::uint64_t> TmcBuffer::address(std::uint64_t offset) const

@@ -178,6 +178,8 @@ private:
 			wishes.push_back({made.nodes.size(), word.substr(4)});
 		} else if (word == "memory" && node.kind == Kind::etm) {
 			node.memory = true;
+		} else if (word == "loses-context" && (node.kind == Kind::ete || node.kind == Kind::etm)) {
+			/* The device tree says so; it does when it is told to (Arm64Vcpu::lose_context()). */
 		} else if (word == "scatter-gather" && node.kind == Kind::etr) {
 			node.scatter_gather = true;
 		} else if (word == "save-restore" && (node.kind == Kind::etr || node.kind == Kind::etf)) {

@@ -9,6 +9,7 @@
  *   ete NAME cpu=N              a trace unit with a trace buffer
  *   trbe NAME cpu=N             a trace buffer
  *   etm NAME cpu=N [memory]     a trace unit accessed by system registers, or memory-mapped
+ *                               "loses-context", for either: its processor is powered down when it is idle, and its registers with it
  *   funnel NAME
  *   replicator NAME
  *   etf NAME, etb NAME          a TMC with a RAM

@@ -60,7 +60,7 @@ std::string TraceUnit::description() const
 	std::snprintf(text, sizeof text,
 		"configr 0x%" PRIx64 " idr0 0x%" PRIx32 " idr1 0x%" PRIx32 " idr2 0x%" PRIx32 " idr8 0x%" PRIx32
 		" devarch 0x%" PRIx32 " traceid 0x%x",
-		configured, has.idr0, has.idr1, has.idr2, has.idr8, has.devarch, trace_id());
+		configured, has.idr0, has.idr1, has.idr2, has.idr8, has.devarch, identified);
 	return text;
 }
 
@@ -77,6 +77,13 @@ void TraceUnit::set_os_lock(bool locked)
 	review();
 }
 
+void TraceUnit::lose_context()
+{
+	write(reg::prgctlr, 0);
+	registers.lose();
+	set_filter_control(0);
+}
+
 /* A decoder must be able to read the trace in a buffer without that in the previous one. */
 void TraceUnit::sink_changed()
 {
@@ -89,6 +96,7 @@ void TraceUnit::start()
 {
 	counts.starts++;
 	configured = registers[reg::configr];
+	identified = trace_id();
 	const auto is = [this](std::uint64_t bit) {
 		return registers.is_set(reg::configr, bit);
 	};

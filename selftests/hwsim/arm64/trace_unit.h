@@ -77,12 +77,14 @@ public:
 	std::uint64_t filter_control() const { return trfcr; }
 	void set_filter_control(std::uint64_t value);
 	void set_os_lock(bool locked);
+	/* Its processor was powered down: trace ends, and registers have lost their contents. */
+	void lose_context();
 	/* The sink has been switched on or off. */
 	void sink_changed();
 	/* TSB CSYNC: writes the trace generated so far to the sink. */
 	void synchronize_buffer() { flush(); }
 
-	/* The registers that a decoder needs, in one line (tools/etm_unit.h); TRCCONFIGR is as it was when trace was last enabled. */
+	/* The registers that a decoder needs, in one line (tools/etm_unit.h); TRCCONFIGR and the trace ID are as they were when trace was last enabled. */
 	std::string description() const;
 	/* TRCTRACEIDR: identifies this unit's bytes in a sink that captures several sources. */
 	std::uint8_t trace_id() const { return static_cast<std::uint8_t>(registers[etm::reg::traceidr]); }
@@ -196,7 +198,10 @@ private:
 	TraceSink &sink;
 	TraceProcessor &processor;
 	std::vector<std::uint8_t> fifo;
-	std::uint64_t trfcr = 0, configured = 0;
+	std::uint64_t trfcr = 0;
+	/* When it was last enabled: TRCCONFIGR and the trace ID. */
+	std::uint64_t configured = 0;
+	std::uint8_t identified = 0;
 	std::uint8_t allowed = 0; /* one bit per exception level that may be traced */
 	bool plain = false;       /* see is_plain() */
 	bool filters = false;     /* does anything but the exception level decide what is traced? */

@@ -57,6 +57,20 @@ std::uint64_t Trbe::read(Reg which) const
 	return 0;
 }
 
+void Trbe::lose_context()
+{
+	constexpr std::uint64_t other = 0x5a5a'a5a5'5a5a'a000;
+
+	write(Reg::limitr, 0);
+	deaf = false;
+	limitr ^= other & limitr_bits & ~enable;
+	ptr ^= other;
+	baser ^= other;
+	trg ^= other & UINT32_MAX;
+	mar ^= other & 0xff;
+	set_sr(0);
+}
+
 /*
  * While the buffer is enabled, writes to the other registers except TRBSR_EL1 are ignored, and a write to TRBLIMITR_EL1 takes effect only
  * if it clears the enable bit.

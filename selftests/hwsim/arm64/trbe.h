@@ -70,6 +70,9 @@ public:
 	/* False if the register is read-only or absent. */
 	bool write(trbe::Reg reg, std::uint64_t value);
 
+	/* Its processor was powered down: it is off, and its registers have lost their contents. */
+	void lose_context();
+
 	/* A TSB CSYNC, once the trace unit's bytes are here. */
 	void synchronize()
 	{

@@ -2,7 +2,7 @@
 /*
  * A program to be traced: recursion, loops, indirect calls and jumps, calls into the C library, system calls. It prints how often the
  * recursive function is entered, as a computed and not a measured number. With "rounds" it repeats the recursion so many times and sleeps
- * after each, so that the tracer is scheduled out and in again after an amount of trace that "depth" determines.
+ * after each, or waits (start.h), so that the tracer is scheduled out and in again after an amount of trace that "depth" determines.
  *
  *   branches [depth [rounds]]
  */
@@ -86,7 +86,8 @@ int main(int argc, char **argv)
 		asm volatile(""
 			: "+r"(again)); /* fibonacci() has no side effects; without this the compiler would call it once */
 		value += fibonacci(again);
-		usleep(2000);
+		if (!wait_after_round())
+			usleep(2000);
 	}
 	finished();
 	std::printf("value %u sorted %d entries %lu\n", value, numbers[5],

@@ -12,6 +12,7 @@
 
 #ifdef __aarch64__
 #include "../arm64/control.h"
+#include "../arm64/hint.h"
 
 namespace
 {
@@ -21,11 +22,9 @@ constexpr auto signature = hwsim::arm64::Control::signature;
 /* Returns the signature if this machine is the virtual hardware, and sets "refused" to 0 if the command was carried out. */
 std::uint64_t give(const std::string &command, std::uint64_t &refused)
 {
-	register std::uint64_t text asm("x0") = reinterpret_cast<std::uint64_t>(command.data());
-	register std::uint64_t size asm("x1") = command.size();
-	asm volatile("hint #127" : "+r"(text), "+r"(size) : : "memory");
-	refused = text;
-	return size;
+	const hwsim::arm64::Answer answer = hwsim::arm64::hint(command);
+	refused = answer.result;
+	return answer.signature;
 }
 
 } // namespace

@@ -15,12 +15,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "../qemu/memory.h"
-#include "../qemu/x86/registers.h"
+#include "guest.h"
 #include "retired.h"
 
 using namespace hwsim;
@@ -51,7 +52,8 @@ using Profiles = std::map<std::uint32_t, std::unordered_map<std::uint64_t, std::
 
 qemu_plugin_scoreboard *score;
 std::atomic<std::uint64_t> nmi_entry;
-thread_local X86Registers registers;
+std::string target;
+thread_local std::unique_ptr<RetiredGuest> guest;
 thread_local CpuMemory memory;
 thread_local Profiles *profiles;
 
@@ -70,17 +72,18 @@ Count &count(unsigned vcpu)
 	return *static_cast<Count *>(qemu_plugin_scoreboard_find(score, vcpu));
 }
 
-void on_cpuid(unsigned vcpu, void *)
+void on_question(unsigned vcpu, void *)
 {
-	if (static_cast<std::uint32_t>(registers[Reg::rax]) != Retired::cpuid_leaf)
+	const RetiredGuest::Question question = guest->question();
+	if (!question.meant)
 		return;
 	Count &all = count(vcpu);
-	nmi_entry = registers[Reg::rdx];
-	all.profile = static_cast<std::uint32_t>(registers[Reg::rbx]);
+	nmi_entry = question.nmi_entry;
+	all.profile = question.profile;
 	all.current = all.profile & Retired::only_nmis ? 0 : all.profile;
 	std::uint8_t bytes[sizeof(Retired)];
 	std::memcpy(bytes, &all.retired, sizeof bytes);
-	memory.write_linear(registers[Reg::rcx], bytes);
+	memory.write_linear(question.to, bytes);
 }
 
 void on_discontinuity(unsigned vcpu, qemu_plugin_discon_type, std::uint64_t from, std::uint64_t to, void *)
@@ -121,7 +124,7 @@ void profile(qemu_plugin_tb *tb, std::size_t length)
 void on_translation(qemu_plugin_tb *tb, void *)
 {
 	const std::size_t length = qemu_plugin_tb_n_insns(tb);
-	const bool kernel = registers.privilege() == 0;
+	const bool kernel = guest->in_kernel();
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
 		tb, INLINE_ADD, {score, kernel ? offsetof(Retired, kernel) : offsetof(Retired, user)}, length);
 	if (!kernel)
@@ -130,17 +133,18 @@ void on_translation(qemu_plugin_tb *tb, void *)
 	if (kernel && !profiling.file.empty())
 		profile(tb, length);
 	for (std::size_t i = 0; i < length; i++) {
-		std::uint8_t bytes[2] = {};
+		std::uint8_t bytes[16] = {};
 		qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		qemu_plugin_insn_data(insn, bytes, sizeof bytes);
-		if (bytes[0] == 0x0f && bytes[1] == 0xa2)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_cpuid, CB_R_REGS, nullptr);
+		const std::span instruction(bytes, qemu_plugin_insn_data(insn, bytes, sizeof bytes));
+		if (guest->asks(instruction))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_question, CB_R_REGS, nullptr);
 	}
 }
 
 void on_vcpu(unsigned, void *)
 {
-	if (!registers.find())
+	guest = RetiredGuest::make(target);
+	if (!guest)
 		std::abort();
 	const std::scoped_lock locked(profiling.lock);
 	profiling.profiles.push_back(std::make_unique<Profiles>());
@@ -175,6 +179,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			qemu_api_version);
 		return -1;
 	}
+	target = info->target_name;
 	for (int i = 0; i < argc; i++) {
 		const std::string option = argv[i];
 		if (!option.starts_with("profile=")) {

@@ -22,9 +22,10 @@ struct Retired {
 
 	/*
 	 * CPUID with this in EAX, the address of a Retired in RCX, which has to be in memory, in RDX that of the kernel's
-	 * entry for NMIs, or 0, and in EBX the profile that what follows on this vCPU goes to, or 0.
+	 * entry for NMIs, or 0, and in EBX the profile that what follows on this vCPU goes to, or 0. On arm64: a hint, with
+	 * the same in X0 to X3; the architecture has not allocated it.
 	 */
-	static constexpr std::uint32_t cpuid_leaf = 0x4857'5350;
+	static constexpr std::uint32_t cpuid_leaf = 0x4857'5350, hint = 0xd503'2fdf;
 	/* With the number of a profile: only NMIs go there, as in nmi. */
 	static constexpr std::uint32_t only_nmis = 0x8000'0000;
 };

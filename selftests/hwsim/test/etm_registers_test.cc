@@ -384,3 +384,30 @@ TEST_CASE("With EL2 there is a level more to leave out, and VMIDOPT", "[etm-regi
 		CHECK(registers.read(reg::configr) == (el2 ? bits::vmidopt : 0));
 	}
 }
+
+TEST_CASE("A trace unit that was powered down has the values of a reset, or others than before", "[etm-registers]")
+{
+	for (const Features &features : {Features{}, etmv4}) {
+		Registers registers{features};
+		/* One that has no lock of its own follows the processor's. */
+		registers.set_os_lock(false);
+		CHECK(registers.write(reg::oslar, 0) == features.has_os_lock());
+		CHECK(registers.write(reg::configr, bits::rs));
+		CHECK(registers.write(reg::acvr + 8, 0x1234));
+		CHECK(registers.write(reg::victlr, 1));
+		CHECK(registers.write(reg::claimset, 2));
+		CHECK(registers.write(reg::prgctlr, bits::en));
+		const auto configr = registers.read(reg::configr), acvr = registers.read(reg::acvr + 8),
+			   victlr = registers.read(reg::victlr);
+		registers.lose();
+		CHECK_FALSE(registers.enabled());
+		CHECK(registers.os_locked() == features.has_os_lock());
+		CHECK(registers.read(reg::claimclr) == 0);
+		CHECK(registers.read(reg::configr) != configr);
+		CHECK(registers.read(reg::acvr + 8) != acvr);
+		CHECK(registers.read(reg::victlr) != victlr);
+		/* What it is it remains. */
+		CHECK(registers.read(reg::idr0) == features.idr0);
+		CHECK(registers.read(reg::devarch) == features.devarch);
+	}
+}

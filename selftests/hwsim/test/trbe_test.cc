@@ -359,3 +359,24 @@ TEST_CASE("Erratum 1902691: what is stored is not what was told", "[trbe][errata
 	CHECK(m.byte(0) == 1);
 	CHECK(m.byte(1) == 1);
 }
+
+TEST_CASE("A buffer that was powered down is off, asks for nothing, and does not know where it was", "[trbe]")
+{
+	Machine m(4);
+	m.put_pointer(0);
+	m.enable(Mode::fill);
+	CHECK(m.take(5 * page) == 4 * page);
+	CHECK(m.asserted);
+	m.buffer.lose_context();
+	CHECK_FALSE(m.buffer.enabled());
+	CHECK_FALSE(m.asserted);
+	CHECK(m.buffer.read(Reg::sr) == 0);
+	CHECK(m.buffer.read(Reg::baser) != base);
+	CHECK(m.buffer.read(Reg::ptr) != base);
+	CHECK(m.take(10) == 0);
+	/* It can be used again. */
+	m.put_pointer(0);
+	m.enable(Mode::fill);
+	CHECK(m.take(10) == 10);
+	CHECK(m.offset() == 10);
+}

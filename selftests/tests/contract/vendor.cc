@@ -472,9 +472,10 @@ TEST_CASE("Needs of a shared sink, a barrier or a format that cannot be are refu
 {
 	constexpr Mistake mistakes[] = {
 		{"format", "needs of the backend: format has other bits than PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK"},
-		{"barrier", "needs of the backend: barrier takes AUXPMU_COPY, the operation, and whole atoms, up to a "
-			    "page"},
+		{"barrier", "needs of the backend: barrier takes AUXPMU_COPY or sink, put_barrier, whole "
+			    "atoms, up to a page"},
 		{"sink", "needs of the backend: sink is set, and the descriptor does not say no_nmi"},
+		{"no-progress", "needs of the backend: the sink is polled, and the ops have no progress()"},
 	};
 
 	need_backend();
@@ -519,6 +520,7 @@ TEST_CASE("What a buffer cannot be is refused when it is mapped, and the log say
 			INFO(mistake.name);
 			CHECK_FALSE(AuxRing::map(data, event, setup.aux_bytes, setup.mode));
 			CHECK(log.count(mistake.says) == 1);
+			CHECK(has("buffers") == 0);
 		}
 		backend.unload();
 		CHECK(backend.nothing_held());

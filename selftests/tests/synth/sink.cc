@@ -52,8 +52,12 @@ public:
 	void feed(std::span<const std::byte> bytes)
 	{
 		while (bytes.size() >= record_bytes && error.empty()) {
-			enter(bytes.first(record_bytes));
-			bytes = bytes.subspan(record_bytes);
+			const std::size_t length = padding_of(bytes);
+			padded += length;
+			barriers += length > 0;
+			if (!length)
+				enter(bytes.first(record_bytes));
+			bytes = bytes.subspan(std::min(bytes.size(), std::max<std::size_t>(length, record_bytes)));
 		}
 		if (!bytes.empty() && error.empty())
 			error = std::format("{} bytes are no record", bytes.size());
@@ -63,23 +67,27 @@ public:
 
 	std::string error;
 	std::uint64_t starts = 0;
-	/* Records of padding, which are barriers here: nothing else is padded. */
-	std::uint64_t barriers = 0;
+	/* Records of padding: barriers, and in an area with windows, what lies between these. */
+	std::uint64_t barriers = 0, padded = 0;
 
 private:
+	/* The bytes of the padding that begins here; 0: there is none. */
+	static std::size_t padding_of(std::span<const std::byte> bytes)
+	{
+		auxpmu_record record;
+		std::memcpy(&record, bytes.data(), sizeof(record));
+		const bool good = record.magic == AUXPMU_RECORD_MAGIC && record.crc == header_crc(bytes.data());
+		return good && record.kind == AUXPMU_RECORD_PAD ? record.size : 0;
+	}
 	void enter(std::span<const std::byte> bytes)
 	{
 		auxpmu_record record;
 		std::memcpy(&record, bytes.data(), sizeof(record));
-		if (record.kind == AUXPMU_RECORD_PAD) {
-			barriers++;
-			return;
-		}
 		const auto base = auxpmu_record_base(record.stream, record.seq, record.seed);
 		const std::size_t words = (record_bytes - sizeof(record)) / 8;
 
 		if (record.magic != AUXPMU_RECORD_MAGIC || record.crc != header_crc(bytes.data()) ||
-			record.size != record_bytes || record.kind > AUXPMU_RECORD_PAD)
+			record.size != record_bytes || record.kind >= AUXPMU_RECORD_PAD)
 			error = "a record's header is wrong";
 		else if (!payload_matches(record.pattern, bytes.data() + sizeof(record), words, base))
 			error = "a record's payload is wrong";
@@ -155,6 +163,11 @@ struct User {
 		ledger.feed(all);
 		aux.consume(spans.size());
 		taken += spans.size();
+		hear();
+	}
+	/* What the records say. */
+	void hear()
+	{
 		data.drain([&](const RecordView &view) {
 			Record record = decode(view, event.attr());
 
@@ -275,15 +288,21 @@ TEST_CASE("What a shared sink cannot be is refused", "[synth][sink]")
 
 	unit.set("shared", "1").value();
 	CHECK_FALSE(unit.live(true));
-	CHECK(log.says("shared takes output copy"));
+	CHECK(log.says("shared takes output copy, window or scatter"));
+	unit.set("output", "virtual").value();
+	CHECK_FALSE(unit.live(true));
+	CHECK(log.says("shared takes output copy, window or scatter"));
 	unit.set("output", "copy").value();
 	CHECK_FALSE(unit.live(true));
 	CHECK(log.says("set record"));
 	unit.set("shared", "0").value();
 	unit.set("polled", "1").value();
 	CHECK_FALSE(unit.live(true));
-	CHECK(log.says("polled, continuous and turning take shared"));
+	CHECK(log.says("polled, reach, continuous and turning take shared"));
 	unit.set("polled", "0").value();
+	unit.set("reach", "4096").value();
+	CHECK_FALSE(unit.live(true));
+	unit.set("reach", "0").value();
 	unit.set("shared", "1").value();
 	unit.set("record", "128").value();
 	unit.set("ram", "1000").value();
@@ -570,6 +589,347 @@ TEST_CASE("Fault wrap: where nobody knows how much is missing there is a barrier
 		CHECK(ledger.error == "");
 		CHECK(ledger.barriers == 1);
 		CHECK(ledger.bytes() == 17 * record_bytes);
+	}
+}
+
+namespace
+{
+
+/* How it is known that it is time for a sink: it can be polled, but maybe not tell how far it is. */
+enum class Told { by_interrupt, by_polls, by_blind_polls };
+
+/* A sink that writes into the area of the one event that uses it. */
+struct Direct {
+	const char *output;
+	Told told;
+	bool each = false;
+
+	bool goes_round() const { return told != Told::by_interrupt; }
+};
+constexpr Direct directs[] = {{"window", Told::by_interrupt}, {"window", Told::by_polls},
+	{"window", Told::by_blind_polls}, {"scatter", Told::by_interrupt}, {"scatter", Told::by_polls},
+	{"scatter", Told::by_blind_polls}};
+
+std::string describe(const Direct &direct)
+{
+	return std::format("{}, {}, {}", direct.output,
+		direct.told == Told::by_interrupt ? "interrupting"
+		: direct.told == Told::by_polls   ? "polled"
+						  : "polled blindly",
+		direct.each ? "one for each CPU" : "one");
+}
+
+Attributes direct_unit(const Direct &direct, Attributes more = {})
+{
+	Attributes all = {{"output", direct.output}, {"record", std::to_string(record_bytes)},
+		{"ram", std::to_string(sink_bytes)}, {"shared", direct.each ? "2" : "1"},
+		{"polled", std::to_string(static_cast<int>(direct.told))}};
+
+	all.insert(all.end(), more.begin(), more.end());
+	return all;
+}
+
+Setup setup_of(const Direct &direct, std::size_t aux_bytes = 256 * KiB)
+{
+	Setup setup = setup_on(Target::on_cpu(0), aux_bytes);
+
+	setup.output = std::string_view(direct.output) == "window" ? AUXPMU_SYNTH_WINDOW : AUXPMU_SYNTH_SCATTER;
+	return setup;
+}
+
+/* One user's books: what is in the area, and what is said to be lost. */
+struct Books {
+	explicit Books(const Setup &setup) : user(setup) {}
+	void emit(std::uint64_t bytes, int cpu = 0) { asked += emitter().emit(cpu, bytes).bytes; }
+	void read() { user.read(ledger); }
+	/* Returns the bytes lost. */
+	std::uint64_t close()
+	{
+		user.event.disable().value();
+		read();
+		const auto delta = statistics().since(before);
+		const std::uint64_t lost = delta["lost_unit"] + delta["lost_space"],
+				    made = asked + delta["sessions"] * record_bytes;
+		INFO(delta.text());
+		CHECK(ledger.error == "");
+		CHECK(ledger.bytes() + lost == made);
+		CHECK(delta["committed"] == ledger.bytes() + ledger.padded);
+		CHECK(delta["padded"] == ledger.padded);
+		/* A full area may be, without a byte lost. */
+		if (lost)
+			CHECK(user.truncated + user.partial > 0);
+		copied = delta["copied"];
+		return lost;
+	}
+
+	const Statistics before = statistics();
+	User user;
+	Ledger ledger;
+	std::uint64_t asked = 0, copied = 0;
+};
+
+} // namespace
+
+TEST_CASE("A sink that writes into its event's area has nothing copied, and loses nothing", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const Direct &direct : directs) {
+		/*
+		 * Chunks are a quarter of the area, by its watermark, and the unit hands over when half of its window is full.
+		 * What is left of a chunk then could be full before anybody looks.
+		 */
+		UnitUnderTest under(direct_unit(
+			direct, {{"least", std::to_string(176 * KiB)}, {"min_chunk", std::to_string(256 * KiB)}}));
+		INFO(describe(direct));
+		Setup setup = setup_of(direct, 1 * MiB);
+		setup.watermark = 256 * KiB;
+		Books books(setup);
+		/* So much may be written before it hands over. */
+		const std::uint64_t part =
+			direct.goes_round() && setup.output == AUXPMU_SYNTH_WINDOW ? 128 * KiB : 256 * KiB;
+		/* Eight laps of the area. */
+		while (books.asked < 8 * MiB) {
+			books.emit(16 * KiB);
+			wait_until("trace", [&] {
+				books.read();
+				return books.asked < books.ledger.bytes() + part + 32 * KiB;
+			});
+		}
+		CHECK(books.close() == 0);
+		CHECK(books.user.truncated + books.user.partial == 0);
+		CHECK(books.copied == 0);
+	}
+}
+
+TEST_CASE("A sink writes into an area that is in its reach; trace for another one is copied", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const Direct &direct : directs) {
+		UnitUnderTest under(direct_unit(direct, {{"reach", std::to_string(128 * KiB)}}));
+		for (std::size_t area : {64 * KiB, 128 * KiB, 256 * KiB}) {
+			INFO(describe(direct) << ", " << area << " bytes");
+			Books books(setup_of(direct, area));
+			for (unsigned n = 0; n < 4; n++)
+				books.emit(4 * KiB);
+			CHECK(books.close() == 0);
+			CHECK(books.copied == (area > 128 * KiB ? books.ledger.bytes() : 0));
+		}
+	}
+}
+
+TEST_CASE("An event whose sink writes into its area has the sink for itself, and who may not share it waits",
+	"[synth][sink]")
+{
+	need_two_cpus();
+	UnitUnderTest under(direct_unit(directs[1]));
+	Setup setup = setup_of(directs[1]);
+	auto first = std::make_unique<User>(setup);
+	const auto before = busy();
+
+	setup.target = Target::on_cpu(1);
+	setup.exclude_kernel = true;
+	User second(setup);
+	CHECK(emitter().emit(1, record_bytes).error != 0);
+	CHECK(busy() > before);
+	CHECK(emitter().emit(0, record_bytes).error == 0);
+	first->event.disable().value();
+	second.event.disable().value();
+	second.event.enable().value();
+	CHECK(emitter().emit(1, record_bytes).error == 0);
+	/* That it was kept waiting is said. */
+	second.event.disable().value();
+	second.hear();
+	CHECK(second.partial == 1);
+}
+
+TEST_CASE("A sink that writes into the area of the event that has it is shared when another one may, and copied from "
+	  "then on",
+	"[synth][sink]")
+{
+	need_two_cpus();
+	for (const Direct &direct : directs) {
+		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+			UnitUnderTest under(direct_unit(direct, {{"turning", "1"}}));
+			INFO(describe(direct) << (mode == AuxMode::overwrite ? ", flight recorder" : ""));
+			const auto before = statistics();
+			Setup setup = setup_of(direct);
+			setup.mode = mode;
+			User first(setup);
+			Ledger ledger;
+			std::uint64_t asked = emitter().emit(0, 8 * KiB).bytes;
+			setup.target = Target::on_cpu(1);
+			User second(setup);
+			wait_until("the second event", [&] {
+				/* The core of 6.1 tries again only when an event is enabled, or its task scheduled. */
+				second.event.disable().value();
+				second.event.enable().value();
+				const auto outcome = emitter().emit(1, record_bytes);
+				asked += outcome.bytes;
+				return outcome.error == 0;
+			});
+			/* No more than areas and sink hold. */
+			for (int n = 0; n < 12; n++) {
+				asked += emitter().emit(n % 2, 4 * KiB).bytes;
+				if (mode == AuxMode::full_trace)
+					wait_until("room in the sink", [&] {
+						first.read(ledger);
+						second.read(ledger);
+						return asked < ledger.bytes() + sink_bytes / 2;
+					});
+			}
+			for (User *user : {&first, &second}) {
+				user->event.disable().value();
+				if (mode == AuxMode::full_trace) {
+					user->read(ledger);
+					continue;
+				}
+				user->hear();
+				Snapshot shot = user->aux.snapshot();
+				ledger.feed(shot.spans.first);
+				ledger.feed(shot.spans.second);
+			}
+			const auto delta = statistics().since(before);
+			INFO(delta.text());
+			CHECK(ledger.error == "");
+			CHECK(ledger.streams() == 2);
+			CHECK(ledger.bytes() == asked + delta["sessions"] * record_bytes);
+			/* All but what the first had written alone, with its START. */
+			CHECK(delta["copied"] == ledger.bytes() - 8 * KiB - record_bytes);
+			/* Only that the second was kept waiting. */
+			CHECK(first.truncated + first.partial == 0);
+			CHECK(second.truncated == 0);
+			CHECK(second.partial == (delta["sink_busy"] ? 1 : 0));
+			CHECK(delta["contract_violations"] == 0);
+		}
+	}
+}
+
+TEST_CASE("Where each CPU has a sink, a task's event uses that of the CPU that it is on", "[synth][sink]")
+{
+	need_two_cpus();
+	std::vector<Direct> all(std::begin(directs), std::end(directs));
+	all.push_back({"copy", Told::by_interrupt});
+	all.push_back({"copy", Told::by_polls});
+	for (Direct direct : all) {
+		direct.each = true;
+		UnitUnderTest under(direct_unit(direct));
+		INFO(describe(direct));
+		const bool copies = std::string_view(direct.output) == "copy";
+		Setup setup = copies ? setup_on(Target::task(0)) : setup_of(direct);
+		setup.target = Target::task(0);
+		pin(0);
+		Books books(setup);
+		for (int n = 0; n < 8; n++) {
+			pin(n % 2);
+			books.emit(4 * KiB, n % 2);
+		}
+		CHECK(books.close() == 0);
+		CHECK(books.ledger.bytes() > 8 * 4 * KiB);
+		CHECK(books.copied == (copies ? books.ledger.bytes() : 0));
+	}
+}
+
+TEST_CASE("Where each CPU has a sink, events of several CPUs have one each", "[synth][sink]")
+{
+	need_two_cpus();
+	for (Direct direct : directs) {
+		direct.each = true;
+		UnitUnderTest under(direct_unit(direct));
+		INFO(describe(direct));
+		Setup setup = setup_of(direct);
+		User first(setup);
+		const auto before = busy();
+
+		setup.target = Target::on_cpu(1);
+		User second(setup);
+		CHECK(emitter().emit(0, record_bytes).error == 0);
+		CHECK(emitter().emit(1, record_bytes).error == 0);
+		CHECK(busy() == before);
+	}
+}
+
+TEST_CASE("A polled sink that went round in its window says how much is missing", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const char *output : {"window", "scatter"}) {
+		const Direct direct{output, Told::by_polls};
+		UnitUnderTest under(direct_unit(direct));
+		INFO(describe(direct));
+		Books books(setup_of(direct, 16 * KiB));
+		/* IRQs are off while it is emitted: nobody looks. */
+		for (unsigned n = 0; n < 8; n++) {
+			books.emit(20 * KiB);
+			books.read();
+		}
+		CHECK(books.close() > 0);
+	}
+}
+
+TEST_CASE("A sink that is looked at now and then gets no window below its least", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const char *output : {"window", "scatter"}) {
+		const Direct direct{output, Told::by_polls};
+		UnitUnderTest under(direct_unit(direct, {{"least", std::to_string(16 * KiB)}}));
+		INFO(describe(direct));
+		Books books(setup_of(direct, 128 * KiB));
+		/* It may go round in a window meanwhile: what counts is how much of the area windows leave over. */
+		wait_until("a full area", [&] {
+			books.emit(record_bytes);
+			books.user.hear();
+			return books.user.truncated > 0;
+		});
+		CHECK(books.user.aux.head() > 64 * KiB);
+		CHECK(books.user.aux.head() > 112 * KiB - record_bytes);
+		CHECK(books.user.aux.head() < 128 * KiB);
+		books.read();
+		books.user.event.enable().value();
+		books.emit(record_bytes);
+		books.close();
+	}
+}
+
+TEST_CASE("Fault wrap in an area: a barrier is in the place of the first bytes, which are lost", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const Direct &direct : directs) {
+		UnitUnderTest under(direct_unit(direct));
+		INFO(describe(direct));
+		Books books(setup_of(direct));
+		Fault fault("wrap", 1);
+
+		books.emit(16 * record_bytes);
+		CHECK(books.close() == record_bytes);
+		CHECK(books.ledger.barriers == 1);
+		CHECK(books.ledger.bytes() == 16 * record_bytes);
+		CHECK(statistics().since(books.before)["gaps"] == 1);
+	}
+}
+
+TEST_CASE("A flight recorder that its sink writes into has the newest trace", "[synth][sink]")
+{
+	need_two_cpus();
+	for (const Direct &direct : directs) {
+		UnitUnderTest under(direct_unit(direct));
+		INFO(describe(direct));
+		Setup setup = setup_of(direct, 64 * KiB);
+		setup.mode = AuxMode::overwrite;
+		User user(setup);
+		const auto before = statistics();
+
+		for (unsigned n = 0; n < 10; n++)
+			CHECK(emitter().emit(0, 16 * KiB).error == 0);
+		user.event.disable().value();
+		Snapshot shot = user.aux.snapshot();
+		Ledger ledger;
+		ledger.feed(shot.spans.first);
+		ledger.feed(shot.spans.second);
+		CHECK(ledger.error == "");
+		CHECK(ledger.bytes() == 64 * KiB);
+		const auto delta = statistics().since(before);
+		INFO(delta.text());
+		CHECK(delta["copied"] == 0);
+		CHECK(delta["overwritten"] == 10 * 16 * KiB + record_bytes - 64 * KiB);
 	}
 }
 

@@ -53,16 +53,40 @@ void Arm64Vcpu::synchronize_trace(std::uint8_t level)
 }
 
 /* A separate function because command() never returns and would not destroy the string. */
-bool Arm64Vcpu::carry_out()
+bool Arm64Vcpu::carry_out(const Site &site)
 {
 	std::string text(std::min<std::uint64_t>(registers[Reg::x1], arm64::Control::longest), 0);
 	const std::span<std::uint8_t> bytes(reinterpret_cast<std::uint8_t *>(text.data()), text.size());
-	return memory.read_linear(registers[Reg::x0], bytes) && control.command(text);
+	if (!memory.read_linear(registers[Reg::x0], bytes))
+		return false;
+	if (text != arm64::Control::lose_context)
+		return control.command(text);
+	if (site.block->level != kernel_level)
+		return false;
+	lose_context();
+	return true;
+}
+
+/* As if this processor had been powered down, and up again. */
+void Arm64Vcpu::lose_context()
+{
+	const Before was = look();
+	counted.contexts_lost++;
+	unit.lose_context();
+	trbe.lose_context();
+	if (page)
+		whole.registers().update(*parts.etm->page, *page, memory);
+	follow_write(was, kernel_level);
 }
 
 void Arm64Vcpu::command(const Site &site)
 {
-	const bool done = carry_out();
+	if (!registers[Reg::x1]) {
+		registers.set(Reg::x0, counted.accesses);
+		registers.set(Reg::x1, arm64::Control::signature);
+		skip(site);
+	}
+	const bool done = carry_out(site);
 	if (done)
 		take_over();
 	registers.set(Reg::x0, done ? 0 : 1);

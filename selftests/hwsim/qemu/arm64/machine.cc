@@ -134,9 +134,9 @@ std::string Arm64Machine::statistics() const
 	char text[256];
 	std::snprintf(text, sizeof text,
 		"hwsim: sinks: starts %" PRIu64 " captured %" PRIu64 " discarded %" PRIu64 " full %" PRIu64
-		" flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " \n",
+		" flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " capturing %u \n",
 		sinks.starts, sinks.bytes, sinks.discarded, sinks.wraps, sinks.flushes, sinks.errors,
-		window->refused_stores());
+		window->refused_stores(), shared->tmcs_on());
 	return text;
 }
 

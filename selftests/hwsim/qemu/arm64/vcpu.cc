@@ -218,10 +218,6 @@ void Arm64Vcpu::trace_bytes(std::span<const std::uint8_t> bytes)
 	newest_output = std::chrono::steady_clock::now();
 	logs.trace_bytes(bytes);
 	whole.interrupts().deliver(memory);
-	if (late_interrupt && !--late_interrupt) {
-		counted.interrupts_late++;
-		set_interrupt(true);
-	}
 	/*
 	 * Only where a program runs, which is interrupted at once: between sessions the in-tree driver dies of it. arm_trbe_irq_handler() hands
 	 * a handle of NULL to etm_perf_sink_config() before it looks whether there is one (7.2).
@@ -243,10 +239,20 @@ void Arm64Vcpu::maintenance_interrupt(bool asserted)
 			return;
 		}
 	}
-	/* One more: the attempt that has filled the buffer counts, too. */
-	late_interrupt = asserted && settings.faults.late_interrupt ? settings.faults.late_interrupt + 1 : 0;
+	late_interrupt =
+		asserted && settings.faults.late_interrupt && counted.interrupts % settings.faults.late_interrupt == 0;
 	if (!late_interrupt)
 		set_interrupt(asserted);
+}
+
+void Arm64Vcpu::lost()
+{
+	witness.lost();
+	if (!late_interrupt)
+		return;
+	late_interrupt = false;
+	counted.interrupts_late++;
+	set_interrupt(true);
 }
 
 void Arm64Vcpu::set_interrupt(bool asserted)
@@ -277,12 +283,12 @@ std::string Arm64Vcpu::statistics() const
 		" syncs %" PRIu64 " timestamps %" PRIu64 " bytes %" PRIu64 " lost %" PRIu64 " overflows %" PRIu64
 		" buffers %" PRIu64 " stored %" PRIu64 " wraps %" PRIu64 " triggers %" PRIu64 " faults %" PRIu64
 		" interrupts %" PRIu64 " lost-interrupts %" PRIu64 " late-interrupts %" PRIu64
-		" spurious-interrupts %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
+		" spurious-interrupts %" PRIu64 " contexts-lost %" PRIu64 " unlogged %" PRIu64 " on %d quiet-ms %lld\n",
 		index, flow.blocks, flow.reads, flow.restarts, flow.impossible, counted.discontinuities,
 		counted.accesses, counted.refused, trace.starts, trace.syncs, trace.timestamps, trace.bytes, trace.lost,
 		trace.overflows, buffer.starts, buffer.bytes, buffer.wraps, buffer.triggers, buffer.faults,
 		counted.interrupts, counted.interrupts_lost, counted.interrupts_late, counted.interrupts_spurious,
-		logs.missing(), unit.is_switched_on(), quiet_ms());
+		counted.contexts_lost, logs.missing(), unit.is_switched_on(), quiet_ms());
 	return text + first_impossible();
 }
 

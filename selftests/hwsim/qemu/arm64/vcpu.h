@@ -91,7 +91,7 @@ private:
 	arm64::etm::Exception exception_type(std::uint64_t handler) override;
 	void trace_bytes(std::span<const std::uint8_t> bytes) override;
 	void begins(std::uint64_t at) override { witness.filter_edge(0, at); }
-	void lost() override { witness.lost(); }
+	void lost() override;
 	void resumed() override { witness.resumed(); }
 	std::optional<std::uint64_t> translate(std::uint64_t address) override { return memory.translate(address); }
 	void maintenance_interrupt(bool asserted) override;
@@ -114,7 +114,8 @@ private:
 	};
 	Before look() const { return {unit.enabled(), unit.at_target(), unit.last_told()}; }
 	void follow_write(const Before &was, std::uint8_t level);
-	bool carry_out();
+	bool carry_out(const Site &site);
+	void lose_context();
 	void command(const Site &site);
 	void synchronize_trace(std::uint8_t level);
 	void set_interrupt(bool asserted);
@@ -148,8 +149,8 @@ private:
 	Witness<arm64::TraceUnit> witness{unit, logs.truth};
 	/* TRFCR_EL1 of a processor with EL2, which a host has as TRFCR_EL12: without guests it changes nothing. */
 	std::uint64_t filter_control_of_guests = 0;
-	/* Fault: attempts to write until the interrupt is delivered that is asserted. */
-	std::uint64_t late_interrupt = 0;
+	/* Fault: the interrupt that is asserted waits until trace is lost. */
+	bool late_interrupt = false;
 	std::uint64_t writes = 0;  /* of the trace unit; counted while interrupts are to be spurious */
 	bool synchronized = false; /* the last of our instructions was a TSB CSYNC */
 	bool begun = false;
@@ -157,7 +158,7 @@ private:
 
 	struct {
 		std::uint64_t accesses = 0, refused = 0, discontinuities = 0, interrupts = 0, interrupts_lost = 0,
-			      interrupts_late = 0, interrupts_spurious = 0;
+			      interrupts_late = 0, interrupts_spurious = 0, contexts_lost = 0;
 	} counted;
 };
 
