@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <catch2/catch_test_macros.hpp>
 
+#include <random>
 #include <vector>
 
 #include "../base/basic_block_walk.h"
@@ -59,7 +60,7 @@ TEST_CASE("a loop that begins inside of the block that leads to it is no fault o
 	/* The next block must be executed all the same. */
 	CHECK(walk({{0x1000, 6}, {0x1002, 4}, {0x2000, 2}}, {0x1000, 0x1002, 0x1004, 0x3000}).differences == 1);
 	CHECK(walk({{0x1000, 6}, {0x1002, 4}}, {0x1000, 0x1002, 0x1004}).left() == 0);
-	CHECK(walk({{0x1000, 6}, {0x1002, 2}}, {0x1000, 0x1002, 0x1004}).differences == 1);
+	CHECK(walk({{0x1000, 6}, {0x1002, 2}}, {0x1000, 0x1002, 0x1004}).left() == 1);
 }
 
 TEST_CASE("a block that is left for another processor ends there, or has done nothing")
@@ -112,4 +113,124 @@ TEST_CASE("a system call that is begun anew for a signal is a block of its own")
 	once.leave(0x1004);
 	once.step(0x1002, 2);
 	CHECK(once.differences == 1);
+}
+
+TEST_CASE("a program that is left again before an instruction ran")
+{
+	/* One thread faults, another one comes and goes, a third goes on where the first had been. */
+	const std::vector<Step> turns = {{0x1000, 4}, {0x2000, 4}, {0x3000, 2}, {0x2000, 4}};
+	for (const bool executed : {false, true}) {
+		BasicBlockWalk walked = walk(turns, {0x1000, 0x1002});
+		walked.leave(0x2000);
+		walked.leave(0x3000);
+		if (executed)
+			walked.step(0x2000, 2);
+		CHECK(walked.differences == 0);
+		CHECK(walked.left() == (executed ? 0 : 1));
+	}
+}
+
+namespace
+{
+
+/*
+ * Threads that take turns on a processor: the log of blocks as an emulator writes it, and what a trace shows. A block is logged when it
+ * begins, and begun again where a fault in it was; interrupts come only between blocks.
+ */
+class Turns
+{
+public:
+	explicit Turns(unsigned seed) : random(seed)
+	{
+		for (std::uint64_t &thread : threads)
+			thread = block_at(below(blocks_of_program));
+	}
+	/* Tells "take" and "leave" of what the trace shows, later than the log says it. */
+	struct Event {
+		std::uint64_t at;
+		bool leaves;
+	};
+	void run(unsigned blocks)
+	{
+		while (blocks--) {
+			if (below(8) == 0)
+				interrupt();
+			else
+				block();
+		}
+	}
+
+	std::vector<Step> log;
+	std::vector<Event> trace;
+	/* The last record of the log of which an instruction ran. */
+	std::size_t newest_executed = 0;
+
+private:
+	static constexpr unsigned blocks_of_program = 6, longest = 4;
+	static constexpr std::uint64_t size = 2;
+
+	unsigned below(unsigned limit) { return static_cast<unsigned>(random() % limit); }
+	static std::uint64_t block_at(unsigned n) { return 0x1000 + 0x100 * std::uint64_t{n}; }
+	/* Behind the last instruction of the block that has this one: block n has n % longest + 1 instructions. */
+	static std::uint64_t end_of(std::uint64_t at)
+	{
+		const std::uint64_t begins = at & ~std::uint64_t{0xff};
+		return begins + size * (((begins - 0x1000) / 0x100) % longest + 1);
+	}
+	void leave(std::uint64_t at)
+	{
+		threads[current] = at;
+		trace.push_back({at, true});
+	}
+	/* The same thread goes on, or another one. */
+	void interrupt()
+	{
+		leave(threads[current]);
+		current = below(std::size(threads));
+	}
+	void block()
+	{
+		const std::uint64_t begins = threads[current], end = end_of(begins);
+		log.push_back({begins, end - begins});
+		for (std::uint64_t at = begins; at != end; at += size) {
+			if (below(6) == 0) {
+				leave(at);
+				current = below(std::size(threads));
+				return;
+			}
+			trace.push_back({at, false});
+			newest_executed = log.size() - 1;
+		}
+		threads[current] = block_at(below(blocks_of_program));
+	}
+
+	std::mt19937 random;
+	std::uint64_t threads[3];
+	unsigned current = 0;
+};
+
+} // namespace
+
+TEST_CASE("threads that take turns, at any place")
+{
+	for (unsigned seed = 0; seed < 3000; seed++) {
+		INFO("seed " << seed);
+		Turns turns(seed);
+		turns.run(60);
+		const auto walk_all = [&turns] {
+			BasicBlockWalk walked(turns.log);
+			for (const Turns::Event &event : turns.trace) {
+				if (event.leaves)
+					walked.leave(event.at);
+				else
+					walked.step(event.at, 2);
+			}
+			return walked;
+		};
+		REQUIRE(walk_all().differences == 0);
+		/* What was left at its first instruction need not be logged, but what ran. */
+		REQUIRE(walk_all().left() <= turns.log.size() - 1 - turns.newest_executed);
+		turns.log[turns.newest_executed].from = 0x9000;
+		REQUIRE(walk_all().differences + walk_all().left() > 0);
+	}
 }
