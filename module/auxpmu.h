@@ -32,7 +32,7 @@
  * Raised when a change of this header breaks backends that were built against the old one; checked
  * at registration.
  */
-#define AUXPMU_OPS_VERSION	14
+#define AUXPMU_OPS_VERSION	15
 
 /* Every module that calls the framework needs this once, next to its MODULE_LICENSE(). */
 #define AUXPMU_IMPORT_NS()	MODULE_INFO(import_ns, "AUXPMU")
@@ -75,7 +75,8 @@ enum auxpmu_pages { AUXPMU_PAGES_LARGE, AUXPMU_PAGES_ANY, AUXPMU_PAGES_HALF, AUX
  *	always holds a region end
  * @map: map the buffer as one piece of kernel virtual memory, at auxpmu_buffer.base. With @output
  *	WINDOW, the unit writes through that mapping: then the whole buffer is one chunk, whatever
- *	its pages, and @pages and the limits of chunks mean nothing
+ *	its pages, and @pages and the limits of chunks mean nothing. With @rules.guarded one more
+ *	page comes in front of it and one behind it, which are the unit's to spoil
  * @format: PERF_AUX_FLAG_* of the PMU's formats (PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK), which every
  *	record of trace says; 0 where there is only one
  * @barrier: where trace is missing in front of other trace, this many bytes that

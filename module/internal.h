@@ -80,6 +80,7 @@ struct core_event {
  * @rb: the ring that owns it; compared, never dereferenced; NULL once @leave is queued
  * @id: unique for ever; not 0
  * @mapped: the unit writes through pub.base, and the buffer is one chunk there
+ * @guard: with rules.guarded: the page in front of pub.base, and behind the mapping
  * @nr_of_order: chunks of each order
  * @serial: of the event it was made for
  * @rules: for that event
@@ -96,6 +97,7 @@ struct core_buffer {
 	const void *rb;
 	u64 id;
 	bool mapped;
+	struct page *guard;
 	u32 nr_of_order[32];
 	u64 serial;
 	struct auxpmu_window_rules rules;

@@ -40,6 +40,9 @@
  *	with @spare
  * @least: no window is shorter, if not 0: of a unit that goes round in its window, and is looked at
  *	now and then. Not with @granule
+ * @guarded: with @contiguous: what it writes behind the end of the buffer goes into a page that
+ *	nobody reads, so that @spare bytes, at most a page, need not be left free there. Takes a
+ *	buffer of one chunk
  */
 struct auxpmu_window_rules {
 	u32 start_align;
@@ -52,6 +55,7 @@ struct auxpmu_window_rules {
 	bool grid;
 	bool wraps;
 	u64 least;
+	bool guarded;
 };
 
 /**

@@ -95,7 +95,11 @@ static void etm_pmu_need_buffer(struct auxpmu_needs *needs)
 	needs->rules.start_align = trbe_align();
 	/* Its limit is a page of 4 KiB, but whatever lies behind has to be mapped, too. */
 	needs->rules.end_align = PAGE_SIZE;
-	needs->rules.wraps = true;
+	needs->rules.wraps = !trbe_strays();
+	if (trbe_strays()) {
+		needs->rules.guarded = true;
+		needs->rules.spare = TRBE_STRAYS;
+	}
 }
 
 /* The TMC that gets an event's trace on @cpu, or NULL. */

@@ -62,6 +62,9 @@ struct trbe {
 
 static DEFINE_PER_CPU(struct trbe, trbes);
 static unsigned int trbe_log2_align;
+static bool trbe_any_strays;
+/* Events have been made that know only of the trace buffers that had been found until then. */
+static bool trbe_asked;
 
 /* A kernel without CONFIG_ARM64_ERRATUM_N does not look for it: there is no number then. */
 #ifdef CONFIG_ARM64_ERRATUM_2064142
@@ -94,6 +97,8 @@ int trbe_detect(const char **why)
 {
 	struct trbe *trbe = this_cpu_ptr(&trbes);
 	u64 features = read_sysreg_s(SYS_ID_AA64DFR0_EL1), id;
+	unsigned int log2_align;
+	bool strays;
 
 	trbe->there = false;
 	if (!(features >> TRACE_BUFFER_SHIFT & 15) || (features >> TRACE_BUFFER_SHIFT & 15) == 15)
@@ -110,13 +115,17 @@ int trbe_detect(const char **why)
 		*why = "erratum 1902691: no trace buffer works on it";
 		return -EOPNOTSUPP;
 	}
-	if (trbe_overwrites_base() || trbe_writes_out_of_range()) {
-		*why = "its trace buffer writes where it must not (errata of TRBE)";
+	log2_align = FIELD_GET(TRBIDR_ALIGN, id);
+	strays = trbe_overwrites_base() || trbe_writes_out_of_range();
+	if (READ_ONCE(trbe_asked) && (log2_align > trbe_log2_align || strays > trbe_any_strays)) {
+		*why = "events may be there that were made for other trace buffers than this one; "
+		       "load the module when this CPU is online";
 		return -EOPNOTSUPP;
 	}
+	trbe_any_strays |= strays;
 	trbe->drain_again = trbe_has_erratum_2064142();
 	trbe->synchronize_again = trbe_has_erratum_2038923();
-	trbe_log2_align = max_t(unsigned int, trbe_log2_align, FIELD_GET(TRBIDR_ALIGN, id));
+	trbe_log2_align = max(trbe_log2_align, log2_align);
 	trbe->there = true;
 	return 0;
 }
@@ -128,7 +137,13 @@ bool trbe_there(int cpu)
 
 u32 trbe_align(void)
 {
+	WRITE_ONCE(trbe_asked, true);
 	return 1u << trbe_log2_align;
+}
+
+bool trbe_strays(void)
+{
+	return trbe_any_strays;
 }
 
 /* All that the trace unit has made is in memory behind this; of a buffer that is on. */
@@ -179,6 +194,9 @@ void trbe_start(const struct auxpmu_unit *unit)
 	if (unit->window.irq != AUXPMU_NO_LIMIT) {
 		limit = trbe_address_of(unit, unit->window.irq);
 		mode = TRBLIMITR_FM_FILL;
+		/* The page in front of the buffer is for what goes to the base. */
+		if (unit->rules.guarded)
+			base -= PAGE_SIZE;
 	}
 	write_sysreg_s(0, SYS_TRBSR_EL1);
 	write_sysreg_s(base, SYS_TRBBASER_EL1);

@@ -23,6 +23,15 @@ bool trbe_there(int cpu);
 /* The multiple of bytes at which all that were found begin to write. */
 u32 trbe_align(void);
 
+/*
+ * Does one that was found write more than its window (errata 2119858, 2139208, 2224489, 2253138)?
+ * When it is full, up to TRBE_STRAYS bytes may go behind its limit, and three times as many to its
+ * base. At a limit where it should go round, they may be the next bytes of its trace: so it has to
+ * be stopped there.
+ */
+#define TRBE_STRAYS	64
+bool trbe_strays(void);
+
 /* Switch it off, whoever left it on. On its CPU, IRQs off. */
 void trbe_reset(void);
 

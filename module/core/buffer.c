@@ -117,6 +117,7 @@ bool auxpmu_buffer_rules(const struct core_buffer *buffer, const struct core_eve
 	if (buffer->mapped && !buffer_through_map(needs))
 		return false;
 	return buffer_pages_suit(&buffer->pub, needs) && (buffer->pub.base || !needs->map) &&
+	       (buffer->guard || !rules->guarded) &&
 	       (buffer->pub.regions.nr || !needs->regions) &&
 	       !auxpmu_window_rules_valid(rules, &buffer->pub.chunks);
 }
@@ -270,20 +271,43 @@ static int buffer_map_regions(struct auxpmu_buffer *buffer)
 				buffer);
 }
 
-static int buffer_map_memory(struct auxpmu_buffer *buffer)
+static void buffer_unmap_memory(struct core_buffer *buffer)
 {
-	u32 nr = buffer->chunks.nr_pages;
-	struct page **pages;
+	void *base = buffer->pub.base;
+
+	vunmap(base && buffer->guard ? base - PAGE_SIZE : base);
+	if (buffer->guard)
+		__free_page(buffer->guard);
+}
+
+static int buffer_map_memory(struct core_buffer *buffer, bool guarded)
+{
+	u32 nr = buffer->pub.chunks.nr_pages;
+	struct page **pages, **page;
+	void *base;
 	u32 n;
 
-	pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
+	if (guarded) {
+		buffer->guard = alloc_page(GFP_KERNEL);
+		if (!buffer->guard)
+			return -ENOMEM;
+	}
+	pages = kvmalloc_array(nr + 2, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;
+	page = pages;
+	if (guarded)
+		*page++ = buffer->guard;
 	for (n = 0; n < nr; n++)
-		pages[n] = virt_to_page(buffer->pages[n]);
-	buffer->base = vmap(pages, nr, VM_MAP, PAGE_KERNEL);
+		*page++ = virt_to_page(buffer->pub.pages[n]);
+	if (guarded)
+		*page++ = buffer->guard;
+	base = vmap(pages, page - pages, VM_MAP, PAGE_KERNEL);
 	kvfree(pages);
-	return buffer->base ? 0 : -ENOMEM;
+	if (!base)
+		return -ENOMEM;
+	buffer->pub.base = guarded ? base + PAGE_SIZE : base;
+	return 0;
 }
 
 /* Can the hardware use such a buffer at all? */
@@ -358,10 +382,10 @@ static void buffer_free_maps(struct auxpmu_buffer *buffer)
 	kvfree(buffer->chunks.first);
 }
 
-static void buffer_undo(struct auxpmu_buffer *buffer)
+static void buffer_undo(struct core_buffer *buffer)
 {
-	vunmap(buffer->base);
-	buffer_free_maps(buffer);
+	buffer_unmap_memory(buffer);
+	buffer_free_maps(&buffer->pub);
 }
 
 /* For auxpmu_buffers_show(), which should not walk so many chunks under a spinlock. */
@@ -408,11 +432,11 @@ static int buffer_make(struct core_buffer *buffer, struct perf_event *event, int
 	if (!ret && needs->regions)
 		ret = buffer_map_regions(&buffer->pub);
 	if (!ret && needs->map)
-		ret = buffer_map_memory(&buffer->pub);
+		ret = buffer_map_memory(buffer, needs->rules.guarded);
 	if (!ret)
 		ret = buffer_init(pmu, buffer, event);
 	if (ret)
-		buffer_undo(&buffer->pub);
+		buffer_undo(buffer);
 	else
 		buffer_count_orders(buffer);
 	return ret;
@@ -438,7 +462,7 @@ static void buffer_release(struct core_buffer *buffer)
 
 	if (pmu->ops->buffer_fini)
 		pmu->ops->buffer_fini(&buffer->pub);
-	vunmap(buffer->pub.base);
+	buffer_unmap_memory(buffer);
 	call_rcu(&buffer->rcu, buffer_free_rcu);
 
 	/*

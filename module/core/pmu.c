@@ -78,6 +78,8 @@ static const char *pmu_needs_wrong(const struct auxpmu_needs *needs, const struc
 		return "output is AUXPMU_COPY, and the ops have no spans()";
 	if (needs->output == AUXPMU_COPY && needs->map)
 		return "map is set, but a unit that copies never writes into the buffer";
+	if (needs->rules.guarded && (needs->output != AUXPMU_WINDOW || !needs->map))
+		return "rules.guarded takes AUXPMU_WINDOW and map";
 	if (needs->output != AUXPMU_SCATTER && needs->regions)
 		return "regions takes AUXPMU_SCATTER";
 	if (needs->format & ~(u64)PERF_AUX_FLAG_PMU_FORMAT_TYPE_MASK)

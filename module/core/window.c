@@ -110,6 +110,8 @@ const char *auxpmu_window_rules_alone(const struct auxpmu_window_rules *rules, u
 				    rules->atom % rules->end_align))
 			return "with a grid, atom is not a multiple of start_align and end_align";
 	}
+	if (rules->guarded && (!rules->contiguous || rules->spare > page))
+		return "guarded takes contiguous, and spare up to a page";
 	if (rules->early >= page || (rules->early && rules->spare))
 		return "early is not less than a page, or there are spare bytes";
 	return NULL;
@@ -120,7 +122,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 {
 	u64 page = (u64)1 << chunks->page_shift;
 	const char *wrong = auxpmu_window_rules_alone(rules, page);
-	u64 bytes, need, waste, skip;
+	u64 bytes, shortest, spare, need, waste, skip;
 
 	if (wrong)
 		return wrong;
@@ -135,15 +137,23 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 			return "the buffer does not hold one region and the spare bytes";
 		return NULL;
 	}
-	need = window_shortest(rules) + rules->spare;
-	if (rules->contiguous && need + (rules->grid ? skip : 0) > page << chunks->order)
-		return "the smallest chunk does not hold one atom and the spare bytes";
-	/* Bytes at the end of a chunk that may be too few for a window. */
-	waste = 0;
+	if (rules->guarded && chunks->nr > 1)
+		return "a guarded buffer has one chunk";
+	shortest = window_shortest(rules);
+	/* At the end of a chunk. */
+	spare = rules->guarded ? 0 : rules->spare;
 	if (rules->contiguous &&
-	    (rules->spare || skip || window_start_multiple(rules) % window_shortest(rules) ||
-	     page % window_shortest(rules)))
-		waste = need - 1;
+	    shortest + spare + (rules->grid ? skip : 0) > page << chunks->order)
+		return "the smallest chunk does not hold one atom and the spare bytes";
+	/*
+	 * Bytes at the end of a chunk that may be too few for a window. If it may end there
+	 * wherever it starts, none are.
+	 */
+	waste = 0;
+	if (rules->contiguous && (spare || rules->least || rules->atom > rules->end_align) &&
+	    (spare || skip || window_start_multiple(rules) % shortest || page % shortest))
+		waste = shortest + spare - 1;
+	need = shortest + rules->spare;
 	/* One more: the byte the core holds back. */
 	if (need + waste + skip + 1 > bytes)
 		return "the buffer does not hold one atom and the spare bytes";
@@ -154,15 +164,17 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 static u64 window_longest_end(const struct auxpmu_chunks *chunks,
 			      const struct auxpmu_window_rules *rules, u64 from, u64 limit)
 {
-	u64 end;
+	u64 spare = rules->spare, end;
 
-	if (rules->contiguous)
-		limit = window_min(limit, auxpmu_chunk_end(chunks, from));
+	if (rules->contiguous && auxpmu_chunk_end(chunks, from) <= limit) {
+		limit = auxpmu_chunk_end(chunks, from);
+		spare = rules->guarded ? 0 : spare;
+	}
 	if (rules->granule && rules->early)
 		limit = window_min(limit, auxpmu_region_ceil(chunks, rules->granule, from + 1));
-	if (limit - from < rules->spare || limit < from)
+	if (limit - from < spare || limit < from)
 		return from;
-	end = window_end_at_or_below(chunks, rules, from, limit - rules->spare);
+	end = window_end_at_or_below(chunks, rules, from, limit - spare);
 	return end - from < rules->least ? from : end;
 }
 

@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	const auto layout = layout_from(bytes);
 	const auto shift = layout.page_shift;
 	const auto flags = bytes.next(1);
-	Rules rules{bytes.align(shift), bytes.align(shift), bytes.align(shift), 0, 0, 0, false, false, false, 0};
+	Rules rules{bytes.align(shift), bytes.align(shift), bytes.align(shift), 0, 0, 0, false, false, false, 0, false};
 	switch (flags % 4) {
 	case 0:
 		rules.granule = bytes.align(shift) << bytes.next(1) % 16;
@@ -81,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 	}
 	rules.grid = rules.contiguous && (flags & 8);
 	rules.wraps = rules.contiguous && (flags & 2);
+	rules.guarded = rules.contiguous && (flags & 4);
 	if (!rules.granule && bytes.next(1) % 4 == 0)
 		rules.least = bytes.next(2) % layout.bytes();
 	const auto length = static_cast<u32>(bytes.next(2) % (2 * layout.page()));

@@ -185,7 +185,7 @@ class Follower
 {
 public:
 	Follower(const Layout &layout, std::uint64_t granule, std::uint64_t watermark, std::uint64_t skid)
-		: rules_{1, 1, 1, 0, static_cast<u32>(granule), 0, false, false, false, 0}, map_(layout),
+		: rules_{1, 1, 1, 0, static_cast<u32>(granule), 0, false, false, false, 0, false}, map_(layout),
 		  size_(layout.bytes()), watermark_(watermark), skid_(skid)
 	{
 	}
@@ -243,7 +243,7 @@ Rules rules_of(Kind kind, Random &random, u32 page, u32 size)
 	auto power = [&](u32 most) {
 		return 1U << pick(random, 0, std::bit_width(most) - 1);
 	};
-	Rules rules{power(page), power(page), 1, 0, 0, 0, kind == CONTIGUOUS, false, false, 0};
+	Rules rules{power(page), power(page), 1, 0, 0, 0, kind == CONTIGUOUS, false, false, 0, false};
 	if (kind == REGIONS) {
 		rules.granule = page * power(size / page);
 		rules.atom = power(page);

@@ -22,7 +22,8 @@ inline std::string text(const Rules &rules)
 	out << "start_align " << rules.start_align << " end_align " << rules.end_align << " unit " << rules.atom
 	    << " spare " << rules.spare << " granule " << rules.granule
 	    << (rules.contiguous ? " contiguous" : " scattered") << (rules.grid ? " grid" : "")
-	    << (rules.wraps ? " wraps" : "") << " early " << rules.early << " least " << rules.least;
+	    << (rules.wraps ? " wraps" : "") << " early " << rules.early << " least " << rules.least
+	    << (rules.guarded ? " guarded" : "");
 	return out.str();
 }
 
@@ -205,9 +206,12 @@ private:
 	{
 		if (!aligned_end(from, to))
 			return false;
-		for (auto byte = to; byte < to + rules_.spare; ++byte)
+		for (auto byte = to; byte < to + rules_.spare; ++byte) {
+			if (rules_.guarded && byte % size_ == 0)
+				return true; // what comes is not in the buffer
 			if (!written(from, byte))
 				return false;
+		}
 		return true;
 	}
 	unsigned chunk_of(std::uint64_t byte) const { return chunk_[byte % size_]; }
@@ -245,11 +249,15 @@ public:
 		if (request.overwrite && endless(rules_, starts_.size() - 1))
 			return from_anywhere(request.head);
 		const auto spread = request.overwrite ? 2 * size_ : writable(rules_, request.space);
-		for (auto from = request.head; from + rules_.spare < request.head + spread; ++from) {
+		const auto least = rules_.guarded ? 0 : rules_.spare;
+		for (auto from = request.head; from + least < request.head + spread; ++from) {
 			while (from % rules_.start_align || !in_grid(rules_, from, size_))
 				++from;
 			const auto end = request.head + spread;
-			const auto limit = (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
+			const auto limit =
+				rules_.guarded && chunk_end(from) % size_ == 0 && chunk_end(from) <= end
+					? chunk_end(from)
+					: (rules_.contiguous ? std::min(end, chunk_end(from)) : end) - rules_.spare;
 			if (limit > end || limit < from + rules_.atom || stop(from + 1) > limit) {
 				// No unit, or no place to stop, fits up to here: a later start finds none either, except in
 				// another chunk.
@@ -343,7 +351,8 @@ inline bool rules_fit(const Rules &rules, std::optional<std::uint64_t> page)
 				return true;
 		return false;
 	};
-	if ((rules.early && rules.spare) || (page && rules.early >= *page))
+	if ((rules.early && rules.spare) || (page && rules.early >= *page) ||
+		(rules.guarded && (!rules.contiguous || (page && rules.spare > *page))))
 		return false;
 	if (!power_of_two(rules.start_align) || rules.atom == 0 || (page && rules.start_align > *page))
 		return false;

@@ -29,16 +29,18 @@ std::vector<Rules> rule_book(u32 page, u32 size, bool thorough)
 		for (auto end : aligns)
 			for (auto unit : units)
 				for (auto spare : spares) {
+					book.push_back({start, end, unit, spare, 0, spare == 0, false, false, false, 0,
+						false});
 					book.push_back(
-						{start, end, unit, spare, 0, spare == 0, false, false, false, 0});
-					book.push_back({start, end, unit, spare, 0, 0, true, false, spare == 0, 0});
+						{start, end, unit, spare, 0, 0, true, false, spare == 0, 0, false});
+					book.push_back({start, end, unit, spare, 0, 0, true, false, false, 0, true});
 					if (unit % start == 0 && unit % end == 0)
 						book.push_back({start, end, unit, spare, 0, spare == 0, true, true,
-							spare == 0, 0});
+							spare == 0, 0, false});
 					if (end == 1 || end == page) // to be ignored
 						for (auto granule : granules)
 							book.push_back({start, end, unit, spare, granule, spare == 0,
-								false, false, false, 0});
+								false, false, false, 0, false});
 				}
 	return book;
 }
@@ -141,6 +143,7 @@ Rules random_rules(Random &random, u32 page, std::uint64_t size)
 	if (rules.grid && rules.atom % rules.start_align)
 		rules.start_align = 1;
 	rules.wraps = rules.contiguous && pick(random, 0, 1);
+	rules.guarded = rules.contiguous && pick(random, 0, 3) == 0;
 	if (kind && pick(random, 0, 2) == 0)
 		rules.least = pick(random, 1, size / 2 + 1);
 	if (pick(random, 0, 1))
@@ -440,8 +443,8 @@ TEST_CASE("rules are refused, with a sentence, exactly if they do not fit togeth
 			for (auto unit : units)
 				for (auto granule : granules)
 					for (bool contiguous : {false, true}) {
-						const Rules rules{
-							start, end, unit, 0, granule, 0, contiguous, false, false, 0};
+						const Rules rules{start, end, unit, 0, granule, 0, contiguous, false,
+							false, 0, false};
 						CAPTURE(text(rules));
 						const auto *alone = auxpmu_window_rules_alone(&rules, 4096);
 						const auto *fitted = auxpmu_window_rules_valid(&rules, map.get());
@@ -473,8 +476,9 @@ TEST_CASE("a grid, spare bytes and an early interrupt are refused exactly if the
 	while (fit + refused < 100000) {
 		const u32 page = one_of({4096, 16384, 65536});
 		const Rules rules{one_of({1, 8, 64}), one_of({1, 16, 64}), one_of({1, 8, 24, 48, 64, 192}),
-			one_of({0, 0, 1, page}), one_of({0, 65536}), one_of({0, 0, 1, page - 1, page, page + 1}),
-			one_of({0, 1}) == 1, one_of({0, 1}) == 1, false, one_of({0, 0, 1, 65536})};
+			one_of({0, 0, 1, page, page + 1}), one_of({0, 65536}),
+			one_of({0, 0, 1, page - 1, page, page + 1}), one_of({0, 1}) == 1, one_of({0, 1}) == 1, false,
+			one_of({0, 0, 1, 65536}), one_of({0, 0, 1}) == 1};
 		(rules_fit(rules, page) ? fit : refused)++;
 		if ((auxpmu_window_rules_alone(&rules, page) == nullptr) != rules_fit(rules, page))
 			FAIL(text(rules) << "; a page of " << page);
@@ -490,7 +494,7 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 			const Map map(layout);
 			// The spare room that drivers/bts keeps.
 			const u32 spare = std::min(4080U, ((4096U << order) / 2 - 48) / 24 * 24);
-			const Rules rules{1, 1, 24, spare, 0, 0, true, true, true, 0};
+			const Rules rules{1, 1, 24, spare, 0, 0, true, true, true, 0, false};
 			CAPTURE(layout.text(), spare);
 			ENSURE(auxpmu_window_rules_valid(&rules, map.get()) == nullptr);
 			ENSURE(!stuck_at(layout, map, rules));
@@ -498,19 +502,37 @@ TEST_CASE("BTS, which keeps room for what comes after its interrupt, has windows
 	SUCCEED();
 }
 
+TEST_CASE("a guarded buffer is refused exactly if a head is left behind from which there is no window")
+{
+	std::uint64_t accepted = 0, refused = 0;
+	for (unsigned order = 0; order <= 3; ++order)
+		for (u32 end : {1U, 2U, 4U})
+			for (u32 spare : {0U, 1U, 2U, 3U, 4U}) {
+				const Layout layout{2, {order}};
+				const Map map(layout);
+				const Rules rules{1, end, 1, spare, 0, 0, true, false, false, 0, true};
+				CAPTURE(text(rules), layout.text());
+				const bool valid = !auxpmu_window_rules_valid(&rules, map.get());
+				(valid ? accepted : refused)++;
+				ENSURE(valid == !stuck_at(layout, map, rules));
+			}
+	CHECK(accepted > 0);
+	CHECK(refused > 0);
+}
+
 TEST_CASE("the rules of trace units that exist are accepted for the buffers they are used with")
 {
 	const std::vector<std::pair<const char *, Rules>> known = {
-		{"Intel PT, one region", {1, 1, 1, 0, 4096, 512, false, false, false, 0}},
-		{"Intel PT", {1, 1, 1, 0, 65536, 0, false, false, false, 0}},
-		{"BTS", {1, 1, 24, 4080, 0, 0, true, true, true, 0}},
-		{"SPE", {64, 4096, 1, 0, 0, 0, true, false, false, 0}},
-		{"TRBE", {64, 4096, 1, 0, 0, 0, true, false, false, 0}},
-		{"TRBE with a spare page", {64, 4096, 1, 4096, 0, 0, true, false, false, 0}},
-		{"ETR, flat", {4096, 4096, 16, 0, 0, 0, true, false, true, 2048}},
-		{"ETR, scattered", {4096, 4096, 16, 0, 0, 0, false, false, false, 2048}},
-		{"copy", {1, 1, 1, 0, 0, 0, false, false, false, 0}},
-		{"copy of whole records", {1, 64, 64, 0, 0, 0, false, false, false, 0}},
+		{"Intel PT, one region", {1, 1, 1, 0, 4096, 512, false, false, false, 0, false}},
+		{"Intel PT", {1, 1, 1, 0, 65536, 0, false, false, false, 0, false}},
+		{"BTS", {1, 1, 24, 4080, 0, 0, true, true, true, 0, false}},
+		{"SPE", {64, 4096, 1, 0, 0, 0, true, false, false, 0, false}},
+		{"TRBE", {64, 4096, 1, 0, 0, 0, true, false, false, 0, false}},
+		{"TRBE that writes behind its limit", {64, 4096, 1, 64, 0, 0, true, false, false, 0, false}},
+		{"ETR, flat", {4096, 4096, 16, 0, 0, 0, true, false, true, 2048, false}},
+		{"ETR, scattered", {4096, 4096, 16, 0, 0, 0, false, false, false, 2048, false}},
+		{"copy", {1, 1, 1, 0, 0, 0, false, false, false, 0, false}},
+		{"copy of whole records", {1, 64, 64, 0, 0, 0, false, false, false, 0, false}},
 	};
 	for (unsigned pages = 8; pages <= 1024; pages *= 2)
 		for (unsigned order = 2; (1U << order) <= pages && order <= 10; ++order) {

@@ -19,6 +19,8 @@ constexpr std::uint64_t sr_bits = 0x00ff'ffff'fc76'ffff;
 constexpr std::uint64_t syndrome = (std::uint64_t{0x3f} << trbe::event_class) | 0xffff;
 /* Erratum 2054223: bytes that are lost when the buffer is disabled without an effective TSB CSYNC. */
 constexpr std::uint64_t most_unsynchronized = 16;
+/* A cache line. */
+constexpr std::uint64_t line = 64;
 /* 4 GiB, more memory than any guest has. Buffer pages beyond this are not translated, and count as unmapped. */
 constexpr std::uint64_t most_pages = std::uint64_t{1} << 20;
 
@@ -126,6 +128,7 @@ void Trbe::start()
 	counts.starts++;
 	context_syncs = 0;
 	begin = ptr;
+	astray = 0;
 	pages.clear();
 	if (ptr < baser || ptr >= limit()) {
 		fault(implementation_defined << event_class);
@@ -161,6 +164,7 @@ void Trbe::wrap()
 		break;
 	case Mode::circular:
 		set_sr(sr | trbe::wrap);
+		astray = errata.writes_out_of_range ? line : 0;
 		break;
 	}
 }
@@ -175,7 +179,7 @@ bool Trbe::store(std::uint64_t address, std::span<const std::uint8_t> bytes)
 /* Errata: copies of the newest bytes, so that no trace is lost by them, but what they overwrite. */
 void Trbe::write_too_much(std::span<const std::uint8_t> newest)
 {
-	constexpr std::size_t line = 64, most_lines = 3;
+	constexpr std::size_t most_lines = 3;
 	if (errata.writes_out_of_range)
 		store(limit(), newest.last(std::min(newest.size(), line)));
 	if (errata.overwrites_base) {
@@ -220,20 +224,22 @@ std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 {
 	std::size_t taken = 0;
 	while (taken < bytes.size() && accepts()) {
-		const std::size_t size = room(bytes.size() - taken);
+		const std::size_t size = room(astray ? std::min(bytes.size() - taken, astray) : bytes.size() - taken);
 		const std::uint64_t n = (ptr - baser) / page;
 		if (n >= pages.size() || !pages[n]) {
 			fault(data_abort << event_class | no_translation);
 			break;
 		}
 		const auto part = bytes.subspan(taken, size);
-		if (counts.bytes >= next_abort || !store(ptr, errata.corrupts ? corrupted(part) : part)) {
+		const std::uint64_t at = astray ? limit() + line - astray : ptr;
+		if (counts.bytes >= next_abort || !store(at, errata.corrupts ? corrupted(part) : part)) {
 			if (next_abort != UINT64_MAX)
 				next_abort = counts.bytes + abort_every;
 			fault(data_abort << event_class | external, ea);
 			break;
 		}
 		taken += size;
+		astray -= std::min(astray, size);
 		counts.bytes += size;
 		ptr += size;
 		if (ptr >= limit()) {

@@ -118,6 +118,7 @@ private:
 	bool deaf = false;               /* erratum: ignores writes to its registers */
 	/* Errata: context synchronization events since it was enabled; where it began; bytes that a disable would lose now. */
 	unsigned context_syncs = 0;
+	std::size_t astray = 0; /* erratum: so many bytes more go behind the limit in the place of the base */
 	std::uint64_t begin = 0, unsynchronized = 0;
 	std::uint64_t abort_every = 0, next_abort = UINT64_MAX;
 	Counts counts;

@@ -15,7 +15,10 @@ namespace hwsim::arm64
 struct TrbeErrata {
 	/* 2119858, 2139208: at its limit in fill mode the buffer goes on at its base, for up to three cache lines. */
 	bool overwrites_base = false;
-	/* 2224489, 2253138: there it also writes to the page behind the limit, up to one cache line. */
+	/*
+	 * 2224489, 2253138: there it also writes to the page behind the limit, up to one cache line; where it goes round, in the place of the
+	 * base.
+	 */
 	bool writes_out_of_range = false;
 	/*
 	 * 2054223, 2067961: where trace is prohibited, a TSB CSYNC does nothing, unless another one came just before. The last bytes are lost

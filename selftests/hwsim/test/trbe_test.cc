@@ -299,6 +299,29 @@ TEST_CASE("Errata 2119858 and 2224489: a full buffer goes on at its base, and be
 	CHECK(all(4 * page, page, 0xee));
 }
 
+TEST_CASE("Erratum 2224489: what goes round has its next bytes behind its limit, and not at its base", "[trbe][errata]")
+{
+	const bool wrong = GENERATE(false, true);
+	Machine m(3, {.writes_out_of_range = wrong});
+	std::ranges::fill(m.memory.bytes, 0xee);
+	m.put_pointer(2 * page - 10);
+	m.enable(Mode::circular, 2);
+	const std::vector<std::uint8_t> bytes(40, 0x11);
+	for (int i = 0; i < 3; i++)
+		CHECK(m.buffer.take(bytes) == bytes.size());
+	CHECK(m.offset() == 110);
+	/* A line of it, and then it goes on where it should have. */
+	const auto value = [&m](std::uint64_t at) {
+		return m.byte(at);
+	};
+	for (std::uint64_t at = 0; at < 110; at++)
+		CHECK(value(at) == (wrong && at < 64 ? 0xee : 0x11));
+	for (std::uint64_t at = 0; at < 64; at++)
+		CHECK(value(2 * page + at) == (wrong ? 0x11 : 0xee));
+	CHECK(value(2 * page + 64) == 0xee);
+	CHECK(value(110) == 0xee);
+}
+
 TEST_CASE("Erratum 2064142: a buffer that was disabled takes no writes before TSB CSYNC", "[trbe][errata]")
 {
 	Machine m(4, {.ignores_writes = true});
