@@ -57,7 +57,10 @@ MODULE_PARM_DESC(name, "auxpmu_etm, or cs_etm where the kernel has no PMU of tha
 /* The path that this CPU's event has switched on. */
 static DEFINE_PER_CPU(struct bus_path *, active_path);
 
-/* The registers of this CPU's trace unit have lost their contents since it was programmed. */
+/*
+ * This CPU's trace unit has to be programmed anew before it starts: its registers have lost their
+ * contents, or it holds the rest of trace whose beginning is lost.
+ */
 static DEFINE_PER_CPU(bool, lost);
 
 /* The event that this CPU's trace unit was claimed for has the kernel traced. */
@@ -451,6 +454,8 @@ static void etm_pmu_disarm(struct auxpmu_unit *unit)
 	}
 	etm_stop();
 	trbe_stop();
+	if (trbe_failed())
+		__this_cpu_write(lost, true);
 }
 
 static void etm_pmu_position(struct auxpmu_unit *unit, struct auxpmu_position *position)

@@ -228,6 +228,11 @@ void trbe_stop(void)
 	isb();
 }
 
+bool trbe_failed(void)
+{
+	return __this_cpu_read(trbes.fault);
+}
+
 void trbe_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
 	const struct trbe *trbe = this_cpu_ptr(&trbes);

@@ -17,6 +17,8 @@ public:
 	virtual bool enabled() const = 0;
 	/* Takes as many bytes as it can now, and returns how many; the caller keeps the rest. */
 	virtual std::size_t take(std::span<const std::uint8_t> bytes) = 0;
+	/* Of the bytes behind those that the last take() took, how many are gone: memory did not take them. */
+	virtual std::size_t gone() const { return 0; }
 	/* The trace unit signals a trigger. */
 	virtual void trigger() = 0;
 

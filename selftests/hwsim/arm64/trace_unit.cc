@@ -379,9 +379,13 @@ void TraceUnit::flush()
 	counts.bytes += told.size();
 	fifo.insert(fifo.end(), told.begin(), told.end());
 	stream.taken();
-	const std::size_t taken = sink.take(fifo);
+	const std::size_t taken = sink.take(fifo), gone = fifo.size() > taken ? sink.gone() : 0;
 	processor.trace_bytes(std::span(fifo).first(taken));
-	fifo.erase(fifo.begin(), fifo.begin() + static_cast<std::ptrdiff_t>(taken));
+	fifo.erase(fifo.begin(), fifo.begin() + static_cast<std::ptrdiff_t>(taken + gone));
+	if (gone) {
+		counts.lost += gone;
+		processor.lost();
+	}
 	if (fifo.size() > fifo_size && !stream.overflowing())
 		begin_overflow();
 }

@@ -223,6 +223,7 @@ std::span<const std::uint8_t> Trbe::corrupted(std::span<const std::uint8_t> byte
 std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 {
 	std::size_t taken = 0;
+	aborted = 0;
 	while (taken < bytes.size() && accepts()) {
 		const std::size_t size = room(astray ? std::min(bytes.size() - taken, astray) : bytes.size() - taken);
 		const std::uint64_t n = (ptr - baser) / page;
@@ -235,6 +236,7 @@ std::size_t Trbe::take(std::span<const std::uint8_t> bytes)
 		if (counts.bytes >= next_abort || !store(at, errata.corrupts ? corrupted(part) : part)) {
 			if (next_abort != UINT64_MAX)
 				next_abort = counts.bytes + abort_every;
+			aborted = size;
 			fault(data_abort << event_class | external, ea);
 			break;
 		}

@@ -85,6 +85,7 @@ public:
 
 	bool enabled() const override { return limitr & trbe::enable; }
 	std::size_t take(std::span<const std::uint8_t> bytes) override;
+	std::size_t gone() const override { return aborted; }
 	void trigger() override;
 
 	const Counts &statistics() const { return counts; }
@@ -120,6 +121,7 @@ private:
 	unsigned context_syncs = 0;
 	std::size_t astray = 0; /* erratum: so many bytes more go behind the limit in the place of the base */
 	std::uint64_t begin = 0, unsynchronized = 0;
+	std::size_t aborted = 0; /* bytes that the last take() wrote in vain */
 	std::uint64_t abort_every = 0, next_abort = UINT64_MAX;
 	Counts counts;
 };

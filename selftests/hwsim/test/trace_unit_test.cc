@@ -91,6 +91,7 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 		room -= size;
 		return size;
 	}
+	std::size_t gone() const override { return in_vain; }
 	void trigger() override { triggers++; }
 	/* The processor */
 	std::uint32_t context_id() override { return context; }
@@ -102,7 +103,7 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 	std::uint64_t counter() override { return time += 100; }
 
 	bool on = true;
-	std::size_t room = SIZE_MAX;
+	std::size_t room = SIZE_MAX, in_vain = 0;
 	std::vector<std::uint8_t> bytes;
 	unsigned triggers = 0, losses = 0, resumptions = 0;
 	std::vector<std::uint64_t> beginnings;
@@ -500,6 +501,27 @@ TEST_CASE("What is left when the trace unit is switched off is lost", "[trace-un
 	m.switch_off();
 	CHECK(m.losses == 1);
 	CHECK(m.unit.statistics().lost > 0);
+}
+
+TEST_CASE("What memory does not take is lost, and what is behind it waits", "[trace-unit]")
+{
+	Machine m;
+	m.switch_on();
+	m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'2000);
+	m.said();
+	const std::uint64_t before = m.unit.statistics().bytes;
+	m.room = 0;
+	m.in_vain = 1;
+	m.run(0x40'2000, 1, Branch::indirect_jump, 0x41'0000);
+	m.unit.synchronize_buffer();
+	CHECK(m.losses == 1);
+	CHECK(m.unit.statistics().lost == 1);
+	m.room = SIZE_MAX;
+	m.in_vain = 0;
+	m.unit.synchronize_buffer();
+	CHECK(m.losses == 1);
+	CHECK(m.unit.statistics().lost == 1);
+	CHECK(m.bytes.size() + 1 == m.unit.statistics().bytes - before);
 }
 
 TEST_CASE("An overflow on demand comes, and goes", "[trace-unit]")

@@ -187,8 +187,13 @@ TEST_CASE("An external abort on demand comes every so many bytes", "[trbe]")
 	m.put_pointer(0);
 	m.enable(Mode::fill);
 	CHECK(m.take(1000) == 1000);
-	CHECK(m.take(1) == 0);
+	CHECK(m.buffer.gone() == 0);
+	CHECK(m.take(7) == 0);
 	CHECK((m.sr() & trbe::ea));
+	/* Gone is what was written in vain, but not what comes after it. */
+	CHECK(m.buffer.gone() == 7);
+	CHECK(m.take(1) == 0);
+	CHECK(m.buffer.gone() == 0);
 }
 
 TEST_CASE("A pointer that is not within the buffer stops it at once", "[trbe]")
