@@ -98,11 +98,9 @@ static void etm_pmu_need_buffer(struct auxpmu_needs *needs)
 	needs->rules.start_align = trbe_align();
 	/* Its limit is a page of 4 KiB, but whatever lies behind has to be mapped, too. */
 	needs->rules.end_align = PAGE_SIZE;
-	needs->rules.wraps = !trbe_strays();
-	if (trbe_strays()) {
-		needs->rules.guarded = true;
-		needs->rules.spare = TRBE_STRAYS;
-	}
+	needs->rules.guarded = trbe_strays();
+	needs->rules.spare = needs->rules.guarded ? TRBE_STRAYS : 0;
+	needs->rules.wraps = !needs->rules.guarded;
 }
 
 /* The TMC that gets an event's trace on @cpu, or NULL. */

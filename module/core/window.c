@@ -164,10 +164,11 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 static u64 window_longest_end(const struct auxpmu_chunks *chunks,
 			      const struct auxpmu_window_rules *rules, u64 from, u64 limit)
 {
+	u64 chunk_end = rules->contiguous ? auxpmu_chunk_end(chunks, from) : AUXPMU_NO_LIMIT;
 	u64 spare = rules->spare, end;
 
-	if (rules->contiguous && auxpmu_chunk_end(chunks, from) <= limit) {
-		limit = auxpmu_chunk_end(chunks, from);
+	if (chunk_end <= limit) {
+		limit = chunk_end;
 		spare = rules->guarded ? 0 : spare;
 	}
 	if (rules->granule && rules->early)
