@@ -97,7 +97,9 @@ static void etm_devices_note_components(void)
 		if (cpu < 0)
 			continue;
 		etm_devices_note_unit(component->dev, cpu);
-		etm_set_base(cpu, component->base);
+		/* There, TRCPDCR.PU would stop the watchdog of the CPU. */
+		etm_set_base(cpu, component->base,
+			     of_property_read_bool(component->dev->of_node, "qcom,skip-power-up"));
 	}
 }
 

@@ -94,7 +94,7 @@ static void etm_unlock(const struct etm *etm)
 		etm_write(etm, 0, TRCOSLAR);
 	else if (model == TRCOSLSR_OSLM_PE)
 		write_sysreg_s(0, SYS_OSLAR_EL1);
-	if (etm->base)
+	if (etm->base && !etm->has_power)
 		etm_write(etm, etm_read(etm, TRCPDCR) | TRCPDCR_PU, TRCPDCR);
 	etm_synchronize(etm);
 }
@@ -116,9 +116,10 @@ static bool etm_is_known(struct etm *etm)
 	return etm->is_ete && etm->has_trfcr;
 }
 
-void etm_set_base(int cpu, void __iomem *base)
+void etm_set_base(int cpu, void __iomem *base, bool has_power)
 {
 	per_cpu_ptr(&etms, cpu)->base = base;
+	per_cpu_ptr(&etms, cpu)->has_power = has_power;
 }
 
 int etm_detect(void)

@@ -44,6 +44,7 @@ struct etm_config {
 /**
  * struct etm - the trace unit of one CPU
  * @base: its registers in memory; NULL: they are system registers
+ * @has_power: with its PE, and must not ask for it
  * @is_ete: an ETE, not an ETMv4
  * @has_trfcr: the PE has TRFCR, which switches its trace on and off (FEAT_TRF)
  * @there: it is there, and its registers can be used
@@ -55,6 +56,7 @@ struct etm_config {
  */
 struct etm {
 	void __iomem *base;
+	bool has_power;
 	bool is_ete;
 	bool has_trfcr;
 	bool there;
@@ -65,8 +67,8 @@ struct etm {
 	unsigned int pairs;
 };
 
-/* The registers of @cpu's trace unit are at @base. Before etm_detect(). */
-void etm_set_base(int cpu, void __iomem *base);
+/* The registers of @cpu's trace unit are at @base; @has_power is as above. Before etm_detect(). */
+void etm_set_base(int cpu, void __iomem *base, bool has_power);
 
 /*
  * Look for the trace unit of this CPU. On it, preemption off. 0, or an errno. It has to be able to

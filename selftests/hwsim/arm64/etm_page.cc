@@ -17,11 +17,11 @@ bool is_wide(std::uint32_t offset)
 } // namespace
 
 /* The part number is that of a Neoverse N1's trace unit. */
-EtmPage::EtmPage(TraceUnit &with)
+EtmPage::EtmPage(TraceUnit &with, bool skips_power_up)
 	: Component({0x000b'bd0c, static_cast<std::uint32_t>(*with.read(reg::devtype)),
 		  static_cast<std::uint32_t>(*with.read(reg::devarch)), 0,
 		  static_cast<std::uint32_t>(*with.read(reg::authstatus))}),
-	  unit(with)
+	  unit(with), must_not_power_up(skips_power_up)
 {
 	show_unit();
 }
@@ -43,6 +43,8 @@ bool EtmPage::put(std::uint32_t offset, std::uint32_t value)
 {
 	constexpr std::uint32_t power_up = 1 << 3;
 	if (offset == pdcr) {
+		if (must_not_power_up && (value & power_up))
+			return false;
 		show(pdcr, value & power_up);
 		return true;
 	}

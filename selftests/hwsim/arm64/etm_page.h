@@ -15,7 +15,8 @@ namespace hwsim::arm64
 class EtmPage final : public Component
 {
 public:
-	explicit EtmPage(TraceUnit &with);
+	/* @skips_power_up: TRCPDCR.PU must not be set. */
+	EtmPage(TraceUnit &with, bool skips_power_up);
 
 	/* Would this write enable the trace unit? */
 	bool switches_on(std::uint32_t offset, std::uint32_t value) const
@@ -31,6 +32,7 @@ private:
 	void show_unit();
 
 	TraceUnit &unit;
+	const bool must_not_power_up;
 };
 
 } // namespace hwsim::arm64

@@ -145,7 +145,7 @@ private:
 			refuse(words[0] + " takes a name");
 		if (!by_name.emplace(words[1], made.nodes.size()).second)
 			refuse("there are two components " + words[1]);
-		Node node{words[1], *kind, {}, false, false, false, {}, {}, {}};
+		Node node{words[1], *kind, {}, false, false, false, false, {}, {}, {}};
 		for (std::size_t i = 2; i < words.size(); i++)
 			describe(node, words[i]);
 		if (is_of_cpu(node.kind) != node.cpu.has_value())
@@ -178,6 +178,8 @@ private:
 			wishes.push_back({made.nodes.size(), word.substr(4)});
 		} else if (word == "memory" && node.kind == Kind::etm) {
 			node.memory = true;
+		} else if (word == "skip-power-up" && node.memory) {
+			node.skip_power_up = true;
 		} else if (word == "loses-context" && (node.kind == Kind::ete || node.kind == Kind::etm)) {
 			/* The device tree says so; it does when it is told to (Arm64Vcpu::lose_context()). */
 		} else if (word == "scatter-gather" && node.kind == Kind::etr) {

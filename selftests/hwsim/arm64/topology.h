@@ -9,6 +9,7 @@
  *   ete NAME cpu=N              a trace unit with a trace buffer
  *   trbe NAME cpu=N             a trace buffer
  *   etm NAME cpu=N [memory]     a trace unit accessed by system registers, or memory-mapped
+ *                               "skip-power-up" (memory-mapped): TRCPDCR.PU must not be set, as on processors whose watchdog it stops
  *                               "loses-context", for either: its processor is powered down when it is idle, and its registers with it
  *   funnel NAME
  *   replicator NAME
@@ -45,7 +46,7 @@ struct Topology {
 		std::string name;
 		Kind kind;
 		std::optional<unsigned> cpu;
-		bool memory = false, scatter_gather = false, save_restore = false;
+		bool memory = false, skip_power_up = false, scatter_gather = false, save_restore = false;
 		std::vector<Output> outputs;
 		std::optional<unsigned> page; /* page number of its memory-mapped registers */
 		std::optional<unsigned>

@@ -28,7 +28,7 @@ struct Machine {
 	Around around;
 	Faults faults;
 	TraceUnit unit{etmv4, around, around, around, faults};
-	EtmPage page{unit};
+	EtmPage page{unit, false};
 };
 
 } // namespace
@@ -111,6 +111,16 @@ TEST_CASE("Claim tags are the trace unit's, and what is not there or can only be
 		CHECK_FALSE(m.page.write(offset, 1));
 	m.set(0x310, 1 << 3); /* TRCPDCR.PU */
 	CHECK(m.page.read(0x310) == 1 << 3);
+}
+
+TEST_CASE("Where power must not be asked for, that bit of TRCPDCR is refused", "[etm-page]")
+{
+	Machine m;
+	EtmPage page{m.unit, true};
+	CHECK(page.write(management::lar, management::unlock));
+	CHECK_FALSE(page.write(0x310, 1 << 3));
+	CHECK(page.read(0x310) == 0);
+	CHECK(page.write(0x310, 0));
 }
 
 TEST_CASE("What has changed is told once", "[etm-page]")

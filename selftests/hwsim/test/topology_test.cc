@@ -50,7 +50,7 @@ std::uint64_t captured_by(Coresight &machine, unsigned page, unsigned cpu, std::
 TEST_CASE("A line for each processor, ports in their order, pages in the order of lines", "[topology]")
 {
 	const Topology read = Topology::read("# all\n"
-					     "etm etm@ each memory out=funnel0 # two of them\n"
+					     "etm etm@ each memory skip-power-up out=funnel0 # two of them\n"
 					     "\n"
 					     "funnel funnel0 out=etr0\n"
 					     "etr etr0 scatter-gather\n",
@@ -58,6 +58,7 @@ TEST_CASE("A line for each processor, ports in their order, pages in the order o
 	REQUIRE(read.nodes.size() == 4);
 	CHECK((read.nodes[0].name == "etm0" && read.nodes[1].name == "etm1"));
 	CHECK((read.nodes[1].cpu == 1u && read.nodes[1].page == 1u));
+	CHECK((read.nodes[1].skip_power_up && !read.nodes[2].skip_power_up));
 	CHECK((read.nodes[0].outputs[0].port == 0 && read.nodes[1].outputs[0].port == 1));
 	CHECK(read.nodes[0].outputs[0].node == 2);
 	CHECK((read.nodes[2].page == 2u && read.nodes[3].page == 3u && read.pages() == 4));
@@ -82,6 +83,7 @@ TEST_CASE("What is wrong in a topology is said in a sentence", "[topology]")
 	CHECK(refusal("etm e\n") == "line 1 of the topology: e takes cpu=");
 	CHECK(refusal("etr e cpu=0\n") == "line 1 of the topology: e belongs to no processor");
 	CHECK(refusal("funnel f scatter-gather\n") == "line 1 of the topology: f is not scatter-gather");
+	CHECK(refusal("etm e cpu=0 skip-power-up\n") == "line 1 of the topology: e is not skip-power-up");
 	CHECK(refusal("funnel f out=g\n") == "the topology has no g, where f leads");
 	CHECK(refusal("funnel f out=e\nfunnel g out=e\netr e\n") == "the topology: e has no input left for g");
 	CHECK(refusal("funnel f out=g:8\nfunnel g\n") == "the topology: g has no input left for f");

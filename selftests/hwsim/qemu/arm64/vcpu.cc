@@ -48,7 +48,7 @@ Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
 		  parts.etm ? static_cast<arm64::TraceSink &>(port) : trbe, *this, settings.faults)
 {
 	if (parts.has_page())
-		page.emplace(unit);
+		page.emplace(unit, parts.etm->skip_power_up);
 }
 
 const char *Arm64Vcpu::init()
