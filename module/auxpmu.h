@@ -359,8 +359,9 @@ struct auxpmu_ops {
  * @turn: as @stop, and take trace into other, empty memory at once; what was taken so far stays
  *	where it is until the next of these calls. 0, or an errno: it takes no trace. Optional:
  *	without it, @start comes only when all has been copied
- * @position: how many bytes its memory holds, as &auxpmu_ops.position. What units wrote while it
- *	was stopped is lost, too: counted in the first position after that, or a gap
+ * @position: how many bytes its memory holds, as &auxpmu_ops.position, not more than its size; of
+ *	what was stopped each time the same. What units wrote while it was stopped is lost, too:
+ *	counted in the first position after that, or a gap
  * @spans: where they are, as &auxpmu_ops.spans. Must never name a byte from before @start: that
  *	would be somebody else's trace
  * @consume: the first @bytes of these are not needed any more. Optional: only for a sink whose

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The private halves of what auxpmu.h declares: PMU, unit, event, buffer. Shared by the framework's
- * own files only.
+ * The private halves of what auxpmu.h declares: PMU, unit, event, buffer, sink. Shared by the
+ * framework's own files only.
  */
 #ifndef AUXPMU_INTERNAL_H
 #define AUXPMU_INTERNAL_H
 
 #include <linux/atomic.h>
 #include <linux/container_of.h>
+#include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
@@ -18,6 +19,7 @@
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
+#include <linux/spinlock.h>
 #include <linux/uaccess.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
@@ -183,6 +185,50 @@ static inline struct core_unit *core_unit(struct auxpmu_unit *unit)
 {
 	return container_of(unit, struct core_unit, pub);
 }
+
+/**
+ * struct core_sink - a sink
+ * @pub: what its backend sees
+ * @pmu: whose events use it, if there are any
+ * @ops: the backend's, or those of paranoid_sink.c; as @pmu
+ * @lock: guards all that follows, and the hardware from sink operations of several CPUs at once
+ * @users: events that are attached to it
+ * @sharer: whose they are, if there are any
+ * @exclusive: of one event, whose unit writes into the AUX area through it, on CPU @owner
+ * @wanted: exclusive: another event that may share it was refused
+ * @armed: CPUs whose units may be writing into it
+ * @collector: CPU of the unit that is to collect its trace, also while that is off for a moment to
+ *	do so; -1: none
+ * @last: CPU into whose area trace was collected last, nr_cpu_ids if that event is gone; -1: none
+ *	was
+ * @collecting: a unit is at it
+ * @off: it could not go on, though units are armed
+ * @held: bytes that it held when it was last asked; exclusive: the position up to which the unit
+ *	had written then
+ * @collected: when its trace was last collected, or exclusive, asked for: monotonic ns
+ * @rate: exclusive: bytes per millisecond, of the fastest time that is not long ago
+ * @period: of polling: ns
+ */
+struct core_sink {
+	struct auxpmu_sink pub;
+	struct auxpmu *pmu;
+	const struct auxpmu_sink_ops *ops;
+	raw_spinlock_t lock;
+	unsigned int users;
+	struct core_sharer sharer;
+	bool exclusive;
+	bool wanted;
+	unsigned int owner;
+	cpumask_var_t armed;
+	int collector;
+	int last;
+	bool collecting;
+	bool off;
+	u64 held;
+	u64 collected;
+	u64 rate;
+	u64 period;
+};
 
 struct auxpmu_complaints;
 struct auxpmu_paranoid;

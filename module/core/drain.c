@@ -232,7 +232,10 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 	return AUXPMU_OK;
 }
 
-/* The backend has taken a difference the wrong way round: keep such numbers out of the counters. */
+/*
+ * The backend has taken a difference the wrong way round, or says that a sink holds more than it
+ * can: keep such numbers out of the counters.
+ */
 static noinline void drain_bad_position(struct core_unit *unit, struct auxpmu_position *position)
 {
 	auxpmu_complain(unit->pub.pmu, AUXPMU_BAD_POSITION, "position", position->bytes,
@@ -244,13 +247,14 @@ static noinline void drain_bad_position(struct core_unit *unit, struct auxpmu_po
 enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 {
 	struct auxpmu_position position = {};
+	u64 most = AUXPMU_POSITION_MAX - 1;
 
 	if (auxpmu_sink_collects(unit))
-		auxpmu_sink_position(unit, &position);
+		most = auxpmu_sink_position(unit, &position);
 	else
 		unit->pub.pmu->ops->position(&unit->pub, &position);
 	trace_auxpmu_disarm(unit, &position);
-	if (position.bytes >= AUXPMU_POSITION_MAX || position.lost >= AUXPMU_POSITION_MAX)
+	if (position.bytes > most || position.lost >= AUXPMU_POSITION_MAX)
 		drain_bad_position(unit, &position);
 	auxpmu_transaction_lost(unit, position.lost);
 	if (position.gap)

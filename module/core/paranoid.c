@@ -20,6 +20,7 @@
 #include <linux/uaccess.h>
 
 #include "core/paranoid.h"
+#include "core/paranoid_checks.h"
 
 static bool paranoid;
 module_param(paranoid, bool, 0644);
@@ -33,9 +34,6 @@ DEFINE_STATIC_KEY_FALSE(auxpmu_paranoid);
 /* Bytes before and behind the memory of a unit; enough to keep its alignment. */
 #define FENCE		256
 #define FENCE_BYTE	0x5a
-
-/* Microseconds in which a unit that was not stopped moves on. */
-#define MOMENT		10
 
 /*
  * Windows in a row that were passed without an interrupt. A unit may pass window.irq just before it
@@ -64,35 +62,28 @@ static const struct auxpmu_ops *paranoid_real(const struct auxpmu *pmu)
 
 /* Context. */
 
-struct context {
-	int preempt;
-	bool irqs_off;
-};
-
-static struct context paranoid_context_now(void)
+static struct paranoid_context paranoid_context_now(void)
 {
-	return (struct context){ .preempt = preempt_count(), .irqs_off = irqs_disabled() };
+	return (struct paranoid_context){ preempt_count(), irqs_disabled() };
 }
 
 /* An operation that may sleep is about to be called. */
-static struct context paranoid_enter_sleepable(void)
+static struct paranoid_context paranoid_enter_sleepable(void)
 {
 	might_sleep();
 	return paranoid_context_now();
 }
 
-/* The same of one that is called with IRQs off, or in NMI, and may not. */
-static struct context paranoid_enter(void)
+struct paranoid_context auxpmu_paranoid_enter(void)
 {
 	if (!in_nmi())
 		lockdep_assert_irqs_disabled();
 	return paranoid_context_now();
 }
 
-/* @op must leave IRQs and preemption as they were; if not, restore them and go on. */
-static void paranoid_leave(struct auxpmu *pmu, const char *op, struct context before)
+void auxpmu_paranoid_leave(struct auxpmu *pmu, const char *op, struct paranoid_context before)
 {
-	struct context after = paranoid_context_now();
+	struct paranoid_context after = paranoid_context_now();
 
 	if (after.irqs_off != before.irqs_off) {
 		auxpmu_complain(pmu, AUXPMU_IRQS_CHANGED, op, before.irqs_off, after.irqs_off);
@@ -270,99 +261,99 @@ static struct paranoid_unit *paranoid_unit_here(const struct auxpmu_unit *unit)
 
 static int paranoid_unit_init(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 	int ret = paranoid_real(unit->pmu)->unit_init(unit);
 
-	paranoid_leave(unit->pmu, "unit_init", before);
+	auxpmu_paranoid_leave(unit->pmu, "unit_init", before);
 	return ret;
 }
 
 static void paranoid_unit_exit(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 
 	paranoid_real(unit->pmu)->unit_exit(unit);
-	paranoid_leave(unit->pmu, "unit_exit", before);
+	auxpmu_paranoid_leave(unit->pmu, "unit_exit", before);
 }
 
 static int paranoid_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 	int ret = paranoid_real(auxpmu_of(event))->event_init(event, aux);
 
-	paranoid_leave(auxpmu_of(event), "event_init", before);
+	auxpmu_paranoid_leave(auxpmu_of(event), "event_init", before);
 	return ret;
 }
 
 static void paranoid_event_destroy(struct perf_event *event, struct auxpmu_event *aux)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 
 	paranoid_real(auxpmu_of(event))->event_destroy(event, aux);
-	paranoid_leave(auxpmu_of(event), "event_destroy", before);
+	auxpmu_paranoid_leave(auxpmu_of(event), "event_destroy", before);
 }
 
 static void paranoid_suit(const struct auxpmu_buffer *buffer, struct auxpmu_window_rules *rules)
 {
-	struct context before = paranoid_context_now();
+	struct paranoid_context before = paranoid_context_now();
 
 	paranoid_real(buffer->pmu)->suit(buffer, rules);
-	paranoid_leave(buffer->pmu, "suit", before);
+	auxpmu_paranoid_leave(buffer->pmu, "suit", before);
 }
 
 static int paranoid_buffer_init(struct auxpmu_buffer *buffer, struct perf_event *event)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 	int ret = paranoid_real(buffer->pmu)->buffer_init(buffer, event);
 
-	paranoid_leave(buffer->pmu, "buffer_init", before);
+	auxpmu_paranoid_leave(buffer->pmu, "buffer_init", before);
 	return ret;
 }
 
 static void paranoid_buffer_fini(struct auxpmu_buffer *buffer)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 
 	paranoid_real(buffer->pmu)->buffer_fini(buffer);
-	paranoid_leave(buffer->pmu, "buffer_fini", before);
+	auxpmu_paranoid_leave(buffer->pmu, "buffer_fini", before);
 }
 
 static int paranoid_add(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 	int ret = paranoid_real(unit->pmu)->add(unit);
 
-	paranoid_leave(unit->pmu, "add", before);
+	auxpmu_paranoid_leave(unit->pmu, "add", before);
 	return ret;
 }
 
 static void paranoid_del(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	paranoid_real(unit->pmu)->del(unit);
-	paranoid_leave(unit->pmu, "del", before);
+	auxpmu_paranoid_leave(unit->pmu, "del", before);
 }
 
 static int paranoid_arm(struct auxpmu_unit *unit)
 {
 	struct paranoid_unit *watch = paranoid_unit_here(unit);
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 	int ret;
 
 	paranoid_note_behind(unit, watch);
 	watch->interrupts = core_unit(unit)->stats.interrupts;
 	ret = paranoid_real(unit->pmu)->arm(unit);
-	paranoid_leave(unit->pmu, "arm", before);
+	auxpmu_paranoid_leave(unit->pmu, "arm", before);
 	return ret;
 }
 
 static void paranoid_disarm(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	paranoid_real(unit->pmu)->disarm(unit);
-	paranoid_leave(unit->pmu, "disarm", before);
+	auxpmu_paranoid_leave(unit->pmu, "disarm", before);
 }
 
 /* A unit that is stopped does not move: position() has to say the same a moment later. */
@@ -370,7 +361,7 @@ static bool paranoid_moved(struct auxpmu_unit *unit, u64 bytes)
 {
 	struct auxpmu_position again = {};
 
-	udelay(MOMENT);
+	udelay(PARANOID_MOMENT);
 	paranoid_real(unit->pmu)->position(unit, &again);
 	if (again.bytes == bytes)
 		return false;
@@ -381,11 +372,11 @@ static bool paranoid_moved(struct auxpmu_unit *unit, u64 bytes)
 static void paranoid_position(struct auxpmu_unit *unit, struct auxpmu_position *position)
 {
 	struct paranoid_unit *watch = paranoid_unit_here(unit);
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	paranoid_real(unit->pmu)->position(unit, position);
 	position->gap |= paranoid_moved(unit, position->bytes);
-	paranoid_leave(unit->pmu, "position", before);
+	auxpmu_paranoid_leave(unit->pmu, "position", before);
 	position->gap |= paranoid_wrote_behind(unit, watch);
 	position->gap |= paranoid_interrupt_missing(unit, watch, position->bytes + position->lost);
 	paranoid_check_fences(unit, "disarm");
@@ -401,78 +392,86 @@ static bool paranoid_is_there(const struct auxpmu_span *span)
 		!copy_from_kernel_nofault(&byte, span->data + span->length - 1, 1));
 }
 
-static unsigned int paranoid_spans(struct auxpmu_unit *unit, struct auxpmu_span spans[2])
+unsigned int auxpmu_paranoid_spans(struct auxpmu *pmu, const char *op,
+				   const struct auxpmu_span spans[2], unsigned int nr)
 {
-	struct context before = paranoid_enter();
-	unsigned int nr = paranoid_real(unit->pmu)->spans(unit, spans), n;
+	unsigned int n;
 
-	paranoid_leave(unit->pmu, "spans", before);
 	for (n = 0; n < min(nr, 2u); n++) {
 		if (paranoid_is_there(&spans[n]))
 			continue;
-		auxpmu_complain(unit->pmu, AUXPMU_BAD_ADDRESS, "spans", n, spans[n].length);
+		auxpmu_complain(pmu, AUXPMU_BAD_ADDRESS, op, n, spans[n].length);
 		return 0;
 	}
 	return nr;
 }
 
+static unsigned int paranoid_spans(struct auxpmu_unit *unit, struct auxpmu_span spans[2])
+{
+	struct paranoid_context before = auxpmu_paranoid_enter();
+	unsigned int nr = paranoid_real(unit->pmu)->spans(unit, spans);
+
+	auxpmu_paranoid_leave(unit->pmu, "spans", before);
+	return auxpmu_paranoid_spans(unit->pmu, "spans", spans, nr);
+}
+
 static u64 paranoid_progress(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 	u64 progress = paranoid_real(unit->pmu)->progress(unit);
 
-	paranoid_leave(unit->pmu, "progress", before);
+	auxpmu_paranoid_leave(unit->pmu, "progress", before);
 	return progress;
 }
 
 static bool paranoid_irq_pending(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 	bool pending = paranoid_real(unit->pmu)->irq_pending(unit);
 
-	paranoid_leave(unit->pmu, "irq_pending", before);
+	auxpmu_paranoid_leave(unit->pmu, "irq_pending", before);
 	return pending;
 }
 
 static int paranoid_online(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 	int ret = paranoid_real(unit->pmu)->online(unit);
 
-	paranoid_leave(unit->pmu, "online", before);
+	auxpmu_paranoid_leave(unit->pmu, "online", before);
 	return ret;
 }
 
 static void paranoid_offline(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter_sleepable();
+	struct paranoid_context before = paranoid_enter_sleepable();
 
 	paranoid_real(unit->pmu)->offline(unit);
-	paranoid_leave(unit->pmu, "offline", before);
+	auxpmu_paranoid_leave(unit->pmu, "offline", before);
 }
 
 static void paranoid_invalidate(struct auxpmu_unit *unit)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	paranoid_real(unit->pmu)->invalidate(unit);
-	paranoid_leave(unit->pmu, "invalidate", before);
+	auxpmu_paranoid_leave(unit->pmu, "invalidate", before);
 }
 
 static void paranoid_pad(struct auxpmu_unit *unit, void *data, u64 length)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	paranoid_real(unit->pmu)->pad(unit, data, length);
-	paranoid_leave(unit->pmu, "pad", before);
+	auxpmu_paranoid_leave(unit->pmu, "pad", before);
 }
 
 static void paranoid_put_barrier(struct auxpmu_unit *unit, void *data, u64 length)
 {
-	struct context before = paranoid_enter();
+	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	paranoid_real(unit->pmu)->put_barrier(unit, data, length);
-	paranoid_leave(unit->pmu, "put_barrier", before);
+	auxpmu_paranoid_leave(unit->pmu, "put_barrier", before);
 }
 
 /* Operations that a backend leaves out stay NULL. */

@@ -18,6 +18,9 @@
 int auxpmu_paranoid_make(struct auxpmu *pmu);
 void auxpmu_paranoid_free(struct auxpmu *pmu);
 
+/* Operations that check those of a sink that is used by @pmu's events; NULL: it is believed. */
+const struct auxpmu_sink_ops *auxpmu_paranoid_sink_ops(const struct auxpmu *pmu);
+
 /* The memory of one unit: unit->private. NULL if it needs none or there is no memory. May sleep. */
 void *auxpmu_unit_alloc(const struct auxpmu *pmu, int cpu);
 void auxpmu_unit_free(struct auxpmu_unit *unit);

@@ -37,6 +37,7 @@
 #include <linux/timekeeping.h>
 
 #include "compat.h"
+#include "core/paranoid.h"
 #include "core/sink.h"
 #include "core/state.h"
 #include "core/transaction.h"
@@ -51,46 +52,6 @@
 
 /* Whoever interrupts the holder of a lock here must not wait for another sink's: see sink.h. */
 DEFINE_PER_CPU(bool, auxpmu_sink_held);
-
-/**
- * struct core_sink - a sink
- * @pub: what its backend sees
- * @lock: guards all that follows, and the hardware from sink operations of several CPUs at once
- * @users: events that are attached to it
- * @sharer: whose they are, if there are any
- * @exclusive: of one event, whose unit writes into the AUX area through it, on CPU @owner
- * @wanted: exclusive: another event that may share it was refused
- * @armed: CPUs whose units may be writing into it
- * @collector: CPU of the unit that is to collect its trace, also while that is off for a moment to
- *	do so; -1: none
- * @last: CPU into whose area trace was collected last, nr_cpu_ids if that event is gone; -1: none
- *	was
- * @collecting: a unit is at it
- * @off: it could not go on, though units are armed
- * @held: bytes that it held when it was last asked; exclusive: the position up to which the unit
- *	had written then
- * @collected: when its trace was last collected, or exclusive, asked for: monotonic ns
- * @rate: exclusive: bytes per millisecond, of the fastest time that is not long ago
- * @period: of polling: ns
- */
-struct core_sink {
-	struct auxpmu_sink pub;
-	raw_spinlock_t lock;
-	unsigned int users;
-	struct core_sharer sharer;
-	bool exclusive;
-	bool wanted;
-	unsigned int owner;
-	cpumask_var_t armed;
-	int collector;
-	int last;
-	bool collecting;
-	bool off;
-	u64 held;
-	u64 collected;
-	u64 rate;
-	u64 period;
-};
 
 static struct core_sink *sink_of(const struct core_unit *unit)
 {
@@ -177,6 +138,8 @@ static void sink_take(struct core_sink *sink, const struct core_unit *unit)
 {
 	const struct core_event *aux = core_unit_event(unit);
 
+	sink->pmu = unit->pub.pmu;
+	sink->ops = auxpmu_paranoid_sink_ops(sink->pmu) ?: sink->pub.desc->ops;
 	sink->sharer = aux->sharer;
 	sink->exclusive = aux->pub.needs.output != AUXPMU_COPY && !aux->shares;
 	sink->wanted = false;
@@ -279,7 +242,7 @@ int auxpmu_sink_arm(struct core_unit *unit)
 		sink_begin(sink, unit->pub.cpu);
 	if (cpumask_empty(sink->armed) || sink->off) {
 		sink->collected = ktime_get_mono_fast_ns();
-		ret = sink->pub.desc->ops->start(&sink->pub);
+		ret = sink->ops->start(&sink->pub);
 		sink->off = ret && !cpumask_empty(sink->armed);
 	}
 	if (!ret)
@@ -300,9 +263,9 @@ void auxpmu_sink_withdraw(struct core_unit *unit)
 	if (sink->collector == unit->pub.cpu)
 		sink->collector = -1;
 	if (cpumask_empty(sink->armed)) {
-		sink->pub.desc->ops->stop(&sink->pub);
+		sink->ops->stop(&sink->pub);
 		/* What others have left for this unit meanwhile. */
-		sink->pub.desc->ops->position(&sink->pub, &position);
+		sink->ops->position(&sink->pub, &position);
 	}
 	sink_unlock(sink);
 	auxpmu_transaction_lost(unit, position.bytes + position.lost);
@@ -317,14 +280,14 @@ static bool sink_wants(const struct core_sink *sink, const struct core_unit *uni
 /* Its trace is about to be copied. */
 static void sink_hold(struct core_sink *sink)
 {
-	const struct auxpmu_sink_ops *ops = sink->pub.desc->ops;
+	const struct auxpmu_sink_ops *has = sink->pub.desc->ops;
 
 	if (cpumask_empty(sink->armed))
-		ops->stop(&sink->pub);
-	else if (ops->turn)
-		sink->off = ops->turn(&sink->pub);
-	else if (!ops->consume)
-		ops->stop(&sink->pub);
+		sink->ops->stop(&sink->pub);
+	else if (has->turn)
+		sink->off = sink->ops->turn(&sink->pub);
+	else if (!has->consume)
+		sink->ops->stop(&sink->pub);
 }
 
 void auxpmu_sink_stop(struct core_unit *unit)
@@ -343,14 +306,14 @@ void auxpmu_sink_stop(struct core_unit *unit)
 /* All its trace has been collected, and units of other CPUs are armed. */
 static void sink_continue(struct core_sink *sink)
 {
-	const struct auxpmu_sink_ops *ops = sink->pub.desc->ops;
+	const struct auxpmu_sink_ops *has = sink->pub.desc->ops;
 
-	if (ops->turn)
+	if (has->turn)
 		return;
-	if (ops->consume)
-		ops->consume(&sink->pub, sink->held);
+	if (has->consume)
+		sink->ops->consume(&sink->pub, sink->held);
 	else
-		sink->off = ops->start(&sink->pub);
+		sink->off = sink->ops->start(&sink->pub);
 }
 
 static u64 sink_next_period(const struct core_sink *sink, u64 collected, u64 elapsed)
@@ -398,24 +361,26 @@ void auxpmu_sink_go_on(struct core_unit *unit)
 
 /* --- its trace ---------------------------------------------------------------------------- */
 
-void auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *position)
+u64 auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *position)
 {
 	struct core_sink *sink = sink_to_collect(unit);
+	u64 size = sink->pub.desc->size;
 
 	if (!sink->collecting)
-		return;
-	sink->pub.desc->ops->position(&sink->pub, position);
-	sink->held = position->bytes;
+		return size;
+	sink->ops->position(&sink->pub, position);
+	sink->held = min(position->bytes, size);
 	/* What came before is in another's area. */
 	if (sink->last != -1 && sink->last != unit->pub.cpu && position->bytes)
 		position->gap = true;
+	return size;
 }
 
 unsigned int auxpmu_sink_spans(const struct core_unit *unit, struct auxpmu_span spans[2])
 {
 	struct core_sink *sink = sink_to_collect(unit);
 
-	return sink->collecting ? sink->pub.desc->ops->spans(&sink->pub, spans) : 0;
+	return sink->collecting ? sink->ops->spans(&sink->pub, spans) : 0;
 }
 
 /* --- when it is collected ----------------------------------------------------------------- */

@@ -24,6 +24,9 @@
 #define RAM		1024
 #define PADDING		0xee
 
+/* Not canonical on any machine. */
+#define NOWHERE		((void *)0x1234567800000000)
+
 enum mistake {
 	NONE,
 	/* Refused when it registers. */
@@ -36,10 +39,10 @@ enum mistake {
 	SUIT, SPARE, BUFFER_INIT_POSITIVE,
 	/* When it traces. */
 	ARM_FAILS, ARM_POSITIVE, NEGATIVE, NEGATIVE_LOST, BEYOND, NEGATIVE_COPY, SPANS_LONG,
-	SPANS_SHORT, SPANS_THREE, SPANS_NONE, SPANS_NULL, SPANS_NEGATIVE,
+	SPANS_SHORT, SPANS_THREE, SPANS_NONE, SPANS_NULL, SPANS_NEGATIVE, SINK_BEYOND,
 	/* Seen with paranoid=1. */
 	MOVES, BEHIND, UNIT_NONE, UNIT_BEFORE, UNIT_BEHIND, NO_INTERRUPT, IRQS, PREEMPT,
-	SPAN_ADDRESS, IRQS_ON, IRQS_OFF,
+	SPAN_ADDRESS, IRQS_ON, IRQS_OFF, SINK_MOVES, SINK_ADDRESS, SINK_IRQS, SINK_PREEMPT,
 	MISTAKES
 };
 
@@ -99,6 +102,11 @@ static const char *const names[MISTAKES] = {
 	[SPAN_ADDRESS] = "span-address",
 	[IRQS_ON] = "irqs-on",
 	[IRQS_OFF] = "irqs-off",
+	[SINK_BEYOND] = "sink-beyond",
+	[SINK_MOVES] = "sink-moves",
+	[SINK_ADDRESS] = "sink-address",
+	[SINK_IRQS] = "sink-irqs",
+	[SINK_PREEMPT] = "sink-preempt",
 };
 
 static char *mistake_name = "none";
@@ -106,7 +114,7 @@ module_param_named(mistake, mistake_name, charp, 0444);
 static char *name = "auxpmu_mistakes";
 module_param(name, charp, 0444);
 
-/* No mistakes: filters, which can stop the trace or not, starts far apart, memory of its own. */
+/* No mistakes: filters, which can stop the trace or not, starts far apart, own memory, a sink. */
 static unsigned int filters;
 module_param(filters, uint, 0444);
 static bool filters_stop;
@@ -117,6 +125,8 @@ static unsigned int align = RECORD;
 module_param(align, uint, 0444);
 static bool copy;
 module_param(copy, bool, 0444);
+static bool sink;
+module_param(sink, bool, 0444);
 
 /* What there is of: events, buffers, sessions on a CPU; how often a unit was armed, invalidated. */
 static atomic_t events, buffers, added, armed, invalidated;
@@ -142,6 +152,17 @@ static struct mine *unit_of(const struct auxpmu_unit *unit)
 	return per_cpu_ptr(&units, unit->cpu);
 }
 
+static bool has_sink(void)
+{
+	switch (mistake) {
+	case SINK_BEYOND:
+	case SINK_MOVES ... SINK_PREEMPT:
+		return true;
+	default:
+		return sink;
+	}
+}
+
 static bool copies(void)
 {
 	switch (mistake) {
@@ -151,13 +172,58 @@ static bool copies(void)
 	case SPAN_ADDRESS:
 		return true;
 	default:
-		return copy;
+		return copy || has_sink();
 	}
 }
 
 /* Of an event that is refused it is never used. */
 static const struct auxpmu_sink_desc polled_desc = { .polled = true };
 static struct auxpmu_sink polled_sink = { .desc = &polled_desc };
+
+/* --- a sink: of CPU 0, where the tests are ---------------------------------------------------- */
+
+static struct mine in_sink;
+
+static int mistakes_sink_start(struct auxpmu_sink *pub)
+{
+	if (mistake == SINK_PREEMPT)
+		preempt_disable();
+	in_sink.bytes = 0;
+	return 0;
+}
+
+static void mistakes_sink_stop(struct auxpmu_sink *pub)
+{
+	if (mistake == SINK_IRQS)
+		raw_local_irq_enable();
+}
+
+static void mistakes_sink_position(struct auxpmu_sink *pub, struct auxpmu_position *position)
+{
+	position->bytes = mistake == SINK_BEYOND ? RAM + RECORD : in_sink.bytes;
+	if (mistake == SINK_MOVES)
+		in_sink.bytes += RECORD;
+}
+
+static unsigned int mistakes_sink_spans(struct auxpmu_sink *pub, struct auxpmu_span spans[2])
+{
+	spans[0] = (struct auxpmu_span){ .data = in_sink.ram, .length = in_sink.bytes };
+	if (mistake == SINK_ADDRESS)
+		spans[0].data = NOWHERE;
+	return 1;
+}
+
+static const struct auxpmu_sink_ops sink_ops = {
+	.start = mistakes_sink_start,
+	.stop = mistakes_sink_stop,
+	.position = mistakes_sink_position,
+	.spans = mistakes_sink_spans,
+};
+
+static const struct auxpmu_sink_desc sink_desc = { .ops = &sink_ops, .size = RAM };
+static struct auxpmu_sink *its_sink;
+
+/* --- units ------------------------------------------------------------------------------------ */
 
 static int mistakes_unit_init(struct auxpmu_unit *unit)
 {
@@ -192,6 +258,8 @@ static int mistakes_event_init(struct perf_event *event, struct auxpmu_event *au
 	needs->sink = mistake == SINK ? (struct auxpmu_sink *)needs : NULL;
 	if (mistake == NO_PROGRESS)
 		needs->sink = &polled_sink;
+	if (has_sink())
+		needs->sink = its_sink;
 	needs->regions = mistake == WINDOW_REGIONS;
 	make_rules(&needs->rules);
 	/* Nobody is traced, but this is what a threaded handler would do. */
@@ -262,7 +330,7 @@ static void write_at(const struct auxpmu_unit *unit, u64 position)
 static void write_trace(struct auxpmu_unit *unit)
 {
 	const struct auxpmu_window *window = &unit->window;
-	struct mine *mine = unit_of(unit);
+	struct mine *mine = has_sink() ? &in_sink : unit_of(unit);
 
 	mine->bytes = RECORD;
 	if (copies()) {
@@ -345,8 +413,7 @@ static unsigned int mistakes_spans(struct auxpmu_unit *unit, struct auxpmu_span 
 		spans[0].length = -RECORD;
 		return 1;
 	case SPAN_ADDRESS:
-		/* Not canonical on any machine. */
-		spans[0].data = (void *)0x1234567800000000;
+		spans[0].data = NOWHERE;
 		return 1;
 	default:
 		return 1;
@@ -463,7 +530,7 @@ static void make_desc(void)
 		desc.unit_size = 2 * AUXPMU_UNIT_MAX;
 	if (mistake == UNIT_NONE)
 		desc.unit_size = 0;
-	desc.no_nmi = mistake == NO_PROGRESS;
+	desc.no_nmi = mistake == NO_PROGRESS || has_sink();
 	if (mistake == YIELDS)
 		desc.yields = (enum auxpmu_yields)9;
 	if (mistake == HALF_A_CLAIM)
@@ -505,18 +572,27 @@ static int __init mistakes_init(void)
 		return -ENOENT;
 	mistake = n;
 	/* Without the count nobody could see it. */
-	if (mistake == PREEMPT && !IS_ENABLED(CONFIG_PREEMPT_COUNT))
+	if ((mistake == PREEMPT || mistake == SINK_PREEMPT) && !IS_ENABLED(CONFIG_PREEMPT_COUNT))
 		return -EOPNOTSUPP;
 	make_ops();
 	make_groups();
 	make_desc();
+	if (has_sink()) {
+		its_sink = auxpmu_sink_make(&sink_desc, NULL);
+		if (IS_ERR(its_sink))
+			return PTR_ERR(its_sink);
+	}
 	pmu = auxpmu_register(&desc);
+	if (IS_ERR(pmu) && has_sink())
+		auxpmu_sink_free(its_sink);
 	return PTR_ERR_OR_ZERO(pmu);
 }
 
 static void __exit mistakes_exit(void)
 {
 	auxpmu_unregister(pmu);
+	if (has_sink())
+		auxpmu_sink_free(its_sink);
 }
 
 module_init(mistakes_init);

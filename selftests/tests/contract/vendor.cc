@@ -164,13 +164,14 @@ Statistics trace(Tracer &tracer)
 TEST_CASE("A backend without mistakes is not complained of, by a paranoid framework neither", "[vendor]")
 {
 	need_backend();
-	for (auto [paranoid, copy] : {std::pair{false, false}, {false, true}, {true, false}, {true, true}}) {
+	for (auto [paranoid, how] : {std::pair{false, ""}, {false, "copy=1"}, {false, "sink=1"}, {true, ""},
+		     {true, "copy=1"}, {true, "sink=1"}}) {
 		Paranoia knob(paranoid);
 		REQUIRE(knob);
 		Sayings log;
-		Backend backend("none", backend_name, std::format("copy={:d}", copy));
+		Backend backend("none", backend_name, how);
 
-		INFO("paranoid " << paranoid << ", copy " << copy);
+		INFO("paranoid " << paranoid << ", " << how);
 		REQUIRE(backend.refused() == 0);
 		{
 			Tracer tracer(full_trace());
@@ -595,6 +596,7 @@ TEST_CASE("A position that cannot be is taken for nothing, counted and told", "[
 			Mistake{"negative-lost", "position() on CPU 0 said 64 bytes, -64 lost, which cannot be"},
 			Mistake{"negative-copy", "position() on CPU 0 said -64 bytes, 0 lost, which cannot be"}})
 		check_at_work(mistake, 3, 0);
+	check_at_work({"sink-beyond", "position() on CPU 0 said 1088 bytes, 0 lost, which cannot be"}, 3, 0);
 	check_at_work({"beyond", "position() on CPU 0 said"}, 3, 192 * KiB);
 }
 
@@ -634,6 +636,11 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 		{"span-address", "spans() on CPU 0 named memory that is not there, in piece 0 of 64 bytes", true},
 		{"irqs-on", "auxpmu_interrupt() on CPU 0 called with IRQs on", false},
 		{"irqs-off", "event_init() on CPU 0 changed whether IRQs are off from 0 to 1", false},
+		{"sink-moves", "sink.stop() on CPU 0 let the unit go on: it was at 64 bytes, and at 128 a moment later",
+			true},
+		{"sink-address", "sink.spans() on CPU 0 named memory that is not there, in piece 0 of 64 bytes", true},
+		{"sink-irqs", "sink.stop() on CPU 0 changed whether IRQs are off from 1 to 0", false},
+		{"sink-preempt", "sink.start() on CPU 0 changed preempt_count() from 0x", false},
 	};
 
 	/*
@@ -643,14 +650,14 @@ TEST_CASE("What only a paranoid framework sees is counted and told, and flagged 
 	const bool lockdep = ::access("/proc/lockdep_stats", F_OK) == 0;
 	for (const auto &mistake : mistakes) {
 		const std::string_view name = mistake.name;
-		if (lockdep && (name == "irqs" || name == "irqs-off"))
+		if (lockdep && (name == "irqs" || name == "irqs-off" || name == "sink-irqs"))
 			continue;
 		Sayings log;
 		Backend backend(mistake.name);
 
 		INFO(mistake.name);
 		/* A kernel without preemption need not count it (6.1 on arm64), and then this is no mistake. */
-		if (name == "preempt" && backend.refused() == EOPNOTSUPP)
+		if (name.ends_with("preempt") && backend.refused() == EOPNOTSUPP)
 			continue;
 		REQUIRE(backend.refused() == 0);
 		{
