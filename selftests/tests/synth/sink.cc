@@ -22,6 +22,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -801,6 +802,76 @@ TEST_CASE("A sink that writes into the area of the event that has it is shared w
 			CHECK(second.partial == (delta["sink_busy"] ? 1 : 0));
 			CHECK(delta["contract_violations"] == 0);
 		}
+	}
+}
+
+TEST_CASE("An event that has its sink for itself and is paused when another one comes shares it when it is resumed",
+	"[synth][sink]")
+{
+	need_two_cpus();
+	if (!can("pause"))
+		SKIP("this kernel cannot pause AUX events");
+	pin(0);
+	for (const Direct &direct : directs) {
+		UnitUnderTest under(direct_unit(direct, {{"turning", "1"}}));
+		INFO(describe(direct));
+		Setup setup = setup_of(direct);
+		User first(setup);
+		/* Members are scheduled when their leader is. */
+		first.event.disable().value();
+		auto pausing = at_syscall("getppid"), resuming = at_syscall("getpgid");
+		set_aux_action(pausing, AuxAction::pause);
+		set_aux_action(resuming, AuxAction::resume);
+		const Event pause = Event::open(pausing, setup.target, first.event.fd()).value();
+		const Event resume = Event::open(resuming, setup.target, first.event.fd()).value();
+		const auto before = statistics();
+		Ledger ledger;
+		first.read(ledger);
+		const std::uint64_t earlier = ledger.bytes();
+
+		first.event.enable().value();
+		std::uint64_t asked = emitter().emit(0, 8 * KiB).bytes;
+		::syscall(SYS_getppid);
+		CHECK(emitter().emit(0, record_bytes).error != 0);
+		setup.target = Target::on_cpu(1);
+		User second(setup);
+		wait_until("the second event", [&] {
+			second.event.disable().value();
+			second.event.enable().value();
+			const auto outcome = emitter().emit(1, record_bytes);
+			asked += outcome.bytes;
+			return outcome.error == 0;
+		});
+		/* What a paused event has written it hands over when it is resumed. */
+		const auto both_emit = [&](bool first_too, std::uint64_t kept) {
+			for (int n = 0; n < 12; n++) {
+				const auto outcome = emitter().emit(n % 2, 4 * KiB);
+				CHECK((outcome.error == 0) == (n % 2 || first_too));
+				asked += outcome.bytes;
+				wait_until("room in the sink", [&] {
+					first.read(ledger);
+					second.read(ledger);
+					return asked < ledger.bytes() - earlier + kept + sink_bytes / 2;
+				});
+			}
+		};
+		both_emit(false, 8 * KiB + record_bytes);
+		::syscall(SYS_getpgid, 0);
+		both_emit(true, 0);
+		for (User *user : {&first, &second}) {
+			user->event.disable().value();
+			user->read(ledger);
+		}
+		const auto delta = statistics().since(before);
+		INFO(delta.text());
+		CHECK(ledger.error == "");
+		CHECK(ledger.streams() == 2);
+		CHECK(ledger.bytes() - earlier == asked + delta["sessions"] * record_bytes);
+		/* All but what the first had written until it was paused, with its START. */
+		CHECK(delta["copied"] == ledger.bytes() - earlier - 8 * KiB - record_bytes);
+		CHECK(first.truncated + first.partial == 0);
+		CHECK(second.truncated == 0);
+		CHECK(delta["contract_violations"] == 0);
 	}
 }
 
