@@ -46,6 +46,8 @@ public:
 	/* Called with each block that QEMU translates. */
 	virtual qemu_tb_trans_cb translator() const = 0;
 	virtual Control &control() = 0;
+	/* Are interrupts and exceptions of interest now? Asked whenever instrumentation has changed: each costs a call. */
+	virtual bool wants_discontinuities() const { return true; }
 	/* Rate of the clock whose time consider_less() is given. */
 	virtual std::uint64_t ticks_per_ns() const = 0;
 	/* A line about what vCPUs share, or nothing. */

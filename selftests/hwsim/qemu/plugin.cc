@@ -139,7 +139,8 @@ void register_callbacks()
 	const qemu_plugin_id_t id = machine->id;
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, nullptr);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, machine->translator(), nullptr);
-	qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
+	if (machine->wants_discontinuities())
+		qemu_plugin_register_vcpu_discon_cb(id, DISCON_ALL, on_discontinuity, nullptr);
 	qemu_plugin_register_vcpu_idle_cb(id, on_idle, nullptr);
 	qemu_plugin_register_vcpu_resume_cb(id, on_resume, nullptr);
 	qemu_plugin_register_flush_cb(id, on_flush, nullptr);

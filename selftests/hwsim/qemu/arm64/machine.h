@@ -27,6 +27,7 @@ public:
 	std::unique_ptr<Vcpu> make_vcpu(unsigned index) override;
 	qemu_tb_trans_cb translator() const override;
 	arm64::Control &control() override { return commands; }
+	bool wants_discontinuities() const override { return instrumentation; }
 	std::uint64_t ticks_per_ns() const override { return 1; }
 	std::string statistics() const override;
 
