@@ -46,8 +46,8 @@ TEST_CASE("config 0 opens, follows a thread, and maps as the kernel's own selfte
 		SKIP("cannot be opened: " << event.error().text);
 	auto data = DataRing::map(event.value(), 2 * page_size()).value();
 	auto aux = AuxRing::map(data, *event, 64 * KiB, AuxMode::full_trace).value();
-	event->enable().value();
-	event->disable().value();
+	CHECK(event->enable());
+	CHECK(event->disable());
 	if (synthetic()) {
 		TraceVerifier verifier;
 		bool good = verifier.feed(aux.readable()) && verifier.complete();

@@ -107,6 +107,10 @@ TEST_CASE("Descriptor, data ring and AUX area may go in any order, while tracing
 						auto delta = statistics().since(*tracer.before);
 						CHECK(delta["begins"] == delta["ends"]);
 						CHECK(emitter().emit(0, 64).error == ENXIO);
+					} else {
+						CHECK_NOTHROW(wait_until("the unit to be free for another event", [&] {
+							return bool(Event::open(make_attr(setup), setup.target));
+						}));
 					}
 				} while (std::next_permutation(order.begin(), order.end()));
 			}

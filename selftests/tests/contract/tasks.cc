@@ -181,6 +181,8 @@ TEST_CASE("inherit on any CPU is refused", "[contract][tasks]")
 		CHECK(event.error().text.find("one per CPU") != std::string::npos);
 	} else if (event) {
 		CHECK_FALSE(DataRing::map(*event, setup.data_bytes));
+	} else {
+		CHECK(event.error().code == EINVAL);
 	}
 }
 

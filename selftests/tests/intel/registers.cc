@@ -236,7 +236,7 @@ TEST_CASE("Ranges that another owner has changed are in force for whoever asks f
 {
 	need("auxpmu_pt");
 	if (nr_filters() < 2)
-		return;
+		SKIP("this unit has less than two address filters");
 	constexpr std::uint64_t first = 0xffffffff81000000, second = 0xffffffff82000000, bytes = 0x1000;
 	const std::string one = std::format("filter {:#x}/{:#x}", first, bytes);
 	Others others;

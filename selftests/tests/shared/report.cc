@@ -115,6 +115,8 @@ public:
 			passed = false;
 			failed_besides = true;
 		}
+		if (stats.totals.assertions.total() == 0 && !skipped)
+			note("it has checked nothing");
 		double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 		if (took > 2)
 			note(std::format("took {:.1f} s", took));
@@ -209,6 +211,8 @@ int run(int argc, char **argv)
 		options().bytes = count << shift;
 	}
 	auto &config = session.configData();
+	/* A test that checks nothing has failed. */
+	config.warnings = static_cast<Catch::WarnAbout::What>(config.warnings | Catch::WarnAbout::NoAssertions);
 	if (config.reporterSpecifications.empty())
 		config.reporterSpecifications.push_back({"ktap", {}, {}, {}});
 	bool asks_only =
