@@ -481,7 +481,7 @@ TEST_CASE("an overflow drops what was pending, what comes while it lasts, and th
 	f.stream.tip(0x7fff'0000'0000);
 	f.stream.conditional(true);
 	f.stream.begin_overflow();
-	f.stream.tip(0x1234);
+	f.stream.tip(0x7fff'0000'0020);
 	for (unsigned n = 0; n < 2 * short_tnt_bits; n++)
 		f.stream.conditional(true);
 	f.stream.end_overflow();
@@ -489,5 +489,5 @@ TEST_CASE("an overflow drops what was pending, what comes while it lasts, and th
 	const auto packets = f.packets();
 	REQUIRE(packets.size() == 3);
 	CHECK(packets[1].type == ppt_ovf);
-	CHECK(packets[2].payload.ip.ipc != pt_ipc_update_16);
+	CHECK(packets[2].payload.ip.ipc == pt_ipc_sext_48);
 }
