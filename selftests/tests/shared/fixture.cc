@@ -104,24 +104,28 @@ std::vector<unsigned> look_for_outputs()
 	return all;
 }
 
-} // namespace
-
-std::vector<unsigned> every_output()
+/* None for a user who may not open any. */
+const std::vector<unsigned> &outputs()
 {
 	/* Each time a PMU is made it has another type. */
 	static std::uint32_t of;
 	static std::vector<unsigned> all;
 
-	/* Tests loop over these: without any they would check nothing. */
-	if (!synthetic())
-		return {0};
 	if (const auto type = pmu().attr().type; of != type || all.empty()) {
-		all = look_for_outputs();
+		all = synthetic() ? look_for_outputs() : std::vector<unsigned>{0};
 		of = type;
 	}
-	if (all.empty())
-		throw std::runtime_error(options().pmu + " takes none of the outputs");
 	return all;
+}
+
+} // namespace
+
+std::vector<unsigned> every_output()
+{
+	/* Tests loop over these: without any they would check nothing. */
+	if (outputs().empty())
+		throw std::runtime_error(options().pmu + " takes none of the outputs");
+	return outputs();
 }
 
 std::vector<unsigned> zero_copy_outputs()
@@ -142,7 +146,7 @@ std::vector<unsigned> block_outputs()
 
 unsigned usual_output()
 {
-	return every_output().front();
+	return outputs().empty() ? 0 : outputs().front();
 }
 
 std::string describe(const Setup &setup)

@@ -63,7 +63,7 @@ bool synthetic();
 std::vector<unsigned> every_output();
 std::vector<unsigned> zero_copy_outputs();
 std::vector<unsigned> block_outputs();
-/* The first of them. Any other PMU has one, 0. */
+/* The first of them, or 0 for a user who may open none. Any other PMU has one, 0. */
 unsigned usual_output();
 
 /* How to open and map an event. */
