@@ -142,7 +142,7 @@ TEST_CASE("The intree that the claim holds is no danger, any other AUX PMU is", 
 	utsname kernel{};
 	::uname(&kernel);
 	if (options().pmu == "auxpmu_bts" && std::string(kernel.release).starts_with("6.1."))
-		return;
+		SKIP("this driver takes CAP_PERFMON here, foreign PMU or not");
 	/* Let users record at all; otherwise this test shows nothing. */
 	Paranoid one(1);
 	Setup setup = on_cpu(0, 16 * KiB);
