@@ -230,6 +230,11 @@ struct core_sink {
 	u64 period;
 };
 
+static inline struct core_sink *core_sink(struct auxpmu_sink *sink)
+{
+	return container_of(sink, struct core_sink, pub);
+}
+
 struct auxpmu_complaints;
 struct auxpmu_paranoid;
 

@@ -9,17 +9,12 @@
 #include "core/paranoid.h"
 #include "core/paranoid_checks.h"
 
-static struct core_sink *paranoid_sink_of(struct auxpmu_sink *pub)
-{
-	return container_of(pub, struct core_sink, pub);
-}
-
 static int paranoid_sink_start(struct auxpmu_sink *pub)
 {
 	struct paranoid_context before = auxpmu_paranoid_enter();
 	int ret = pub->desc->ops->start(pub);
 
-	auxpmu_paranoid_leave(paranoid_sink_of(pub)->pmu, "sink.start", before);
+	auxpmu_paranoid_leave(core_sink(pub)->pmu, "sink.start", before);
 	return ret;
 }
 
@@ -28,7 +23,7 @@ static void paranoid_sink_stop(struct auxpmu_sink *pub)
 	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	pub->desc->ops->stop(pub);
-	auxpmu_paranoid_leave(paranoid_sink_of(pub)->pmu, "sink.stop", before);
+	auxpmu_paranoid_leave(core_sink(pub)->pmu, "sink.stop", before);
 }
 
 static int paranoid_sink_turn(struct auxpmu_sink *pub)
@@ -36,7 +31,7 @@ static int paranoid_sink_turn(struct auxpmu_sink *pub)
 	struct paranoid_context before = auxpmu_paranoid_enter();
 	int ret = pub->desc->ops->turn(pub);
 
-	auxpmu_paranoid_leave(paranoid_sink_of(pub)->pmu, "sink.turn", before);
+	auxpmu_paranoid_leave(core_sink(pub)->pmu, "sink.turn", before);
 	return ret;
 }
 
@@ -66,7 +61,7 @@ static bool paranoid_sink_moved(struct core_sink *sink, u64 bytes)
 static void paranoid_sink_position(struct auxpmu_sink *pub, struct auxpmu_position *position)
 {
 	struct paranoid_context before = auxpmu_paranoid_enter();
-	struct core_sink *sink = paranoid_sink_of(pub);
+	struct core_sink *sink = core_sink(pub);
 
 	pub->desc->ops->position(pub, position);
 	position->gap |= paranoid_sink_moved(sink, position->bytes);
@@ -76,7 +71,7 @@ static void paranoid_sink_position(struct auxpmu_sink *pub, struct auxpmu_positi
 static unsigned int paranoid_sink_spans(struct auxpmu_sink *pub, struct auxpmu_span spans[2])
 {
 	struct paranoid_context before = auxpmu_paranoid_enter();
-	struct auxpmu *pmu = paranoid_sink_of(pub)->pmu;
+	struct auxpmu *pmu = core_sink(pub)->pmu;
 	unsigned int nr = pub->desc->ops->spans(pub, spans);
 
 	auxpmu_paranoid_leave(pmu, "sink.spans", before);
@@ -88,7 +83,7 @@ static void paranoid_sink_consume(struct auxpmu_sink *pub, u64 bytes)
 	struct paranoid_context before = auxpmu_paranoid_enter();
 
 	pub->desc->ops->consume(pub, bytes);
-	auxpmu_paranoid_leave(paranoid_sink_of(pub)->pmu, "sink.consume", before);
+	auxpmu_paranoid_leave(core_sink(pub)->pmu, "sink.consume", before);
 }
 
 /* Which a sink leaves out its description says (desc->ops): these are not called then. */

@@ -59,7 +59,7 @@ static struct core_sink *sink_of(const struct core_unit *unit)
 
 	if (sink && sink->desc->of_cpu)
 		sink = sink->desc->of_cpu(sink, unit->pub.cpu);
-	return sink ? container_of(sink, struct core_sink, pub) : NULL;
+	return sink ? core_sink(sink) : NULL;
 }
 
 /* The sink, if it has memory of its own and so the framework is in charge of it. */
@@ -562,7 +562,7 @@ bool auxpmu_sink_hands_over(struct core_unit *unit)
 
 bool auxpmu_sink_interrupt(struct auxpmu *pmu, struct auxpmu_sink *pub)
 {
-	unsigned int cpu = sink_tell(container_of(pub, struct core_sink, pub), pmu);
+	unsigned int cpu = sink_tell(core_sink(pub), pmu);
 
 	if (cpu == smp_processor_id())
 		sink_collect_here(this_cpu_ptr(pmu->units));
@@ -621,7 +621,7 @@ EXPORT_SYMBOL_NS_GPL(auxpmu_sink_make, AUXPMU_NS);
 
 void auxpmu_sink_free(struct auxpmu_sink *pub)
 {
-	struct core_sink *sink = container_of(pub, struct core_sink, pub);
+	struct core_sink *sink = core_sink(pub);
 
 	WARN_ON(sink->users);
 	free_cpumask_var(sink->armed);

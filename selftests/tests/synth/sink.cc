@@ -743,6 +743,27 @@ TEST_CASE("An event whose sink writes into its area has the sink for itself, and
 	CHECK(second.partial == 1);
 }
 
+namespace
+{
+
+/* Until the sink admits this user of a CPU, whose unit then writes a record. Returns the bytes written. */
+std::uint64_t emit_when_admitted(User &user, int cpu)
+{
+	std::uint64_t bytes = 0;
+
+	wait_until("the sink to admit another event", [&] {
+		/* The core of 6.1 tries again only when an event is enabled, or its task scheduled. */
+		user.event.disable().value();
+		user.event.enable().value();
+		const auto outcome = emitter().emit(cpu, record_bytes);
+		bytes += outcome.bytes;
+		return outcome.error == 0;
+	});
+	return bytes;
+}
+
+} // namespace
+
 TEST_CASE("A sink that writes into the area of the event that has it is shared when another one may, and copied from "
 	  "then on",
 	"[synth][sink]")
@@ -760,14 +781,7 @@ TEST_CASE("A sink that writes into the area of the event that has it is shared w
 			std::uint64_t asked = emitter().emit(0, 8 * KiB).bytes;
 			setup.target = Target::on_cpu(1);
 			User second(setup);
-			wait_until("the second event", [&] {
-				/* The core of 6.1 tries again only when an event is enabled, or its task scheduled. */
-				second.event.disable().value();
-				second.event.enable().value();
-				const auto outcome = emitter().emit(1, record_bytes);
-				asked += outcome.bytes;
-				return outcome.error == 0;
-			});
+			asked += emit_when_admitted(second, 1);
 			/* No more than areas and sink hold. */
 			for (int n = 0; n < 12; n++) {
 				asked += emitter().emit(n % 2, 4 * KiB).bytes;
@@ -835,13 +849,7 @@ TEST_CASE("An event that has its sink for itself and is paused when another one 
 		CHECK(emitter().emit(0, record_bytes).error != 0);
 		setup.target = Target::on_cpu(1);
 		User second(setup);
-		wait_until("the second event", [&] {
-			second.event.disable().value();
-			second.event.enable().value();
-			const auto outcome = emitter().emit(1, record_bytes);
-			asked += outcome.bytes;
-			return outcome.error == 0;
-		});
+		asked += emit_when_admitted(second, 1);
 		/* What a paused event has written it hands over when it is resumed. */
 		const auto both_emit = [&](bool first_too, std::uint64_t kept) {
 			for (int n = 0; n < 12; n++) {
