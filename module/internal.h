@@ -66,6 +66,7 @@ struct core_sharer {
  * @refused: it was, because of its sink, and no record has said so yet
  * @serial: shared by an event and its inherited children only, which have the same needs
  * @arm_failed: arm() failed, a record said PARTIAL, and no arm() has succeeded since
+ * @area_known: it, or a child of it, has had an AUX area, or the log has said that it has none
  */
 struct core_event {
 	struct auxpmu_event pub;
@@ -74,6 +75,7 @@ struct core_event {
 	bool shares;
 	bool refused;
 	bool arm_failed;
+	bool area_known;
 };
 
 /**

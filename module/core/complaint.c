@@ -20,6 +20,10 @@ static const struct {
 	const char *seen;
 	const char *contract;
 } sentences[AUXPMU_COMPLAINTS] = {
+	[AUXPMU_NO_AREA] = {
+		"found no AUX area of this PMU at the event",
+		"no trace until it has one, and no count at all (docs/troubleshooting.md: \"there is no trace\")"
+	},
 	[AUXPMU_ARM_FAILED] = {
 		"returned %lld",
 		"tracing has ended, with PARTIAL, until the event is started again"
@@ -117,7 +121,7 @@ void auxpmu_complain(struct auxpmu *pmu, enum auxpmu_complaint what, const char 
 {
 	struct auxpmu_complaints *here = get_cpu_ptr(pmu->complaints);
 
-	if (what != AUXPMU_ARM_FAILED)
+	if (what >= AUXPMU_BAD_POSITION)
 		this_cpu_inc(pmu->units->stats.contract_violations);
 	/* An NMI in between may mix two complaints of one kind; both are counted. */
 	WRITE_ONCE(here->last[what].op, op);

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Complaints about a backend: an operation failed, or broke the contract in auxpmu.h. Shared by the
- * framework's own files only.
+ * Complaints about a backend: an operation failed, or broke the contract in auxpmu.h; and one about
+ * a consumer. Shared by the framework's own files only.
  */
 #ifndef AUXPMU_COMPLAINT_H
 #define AUXPMU_COMPLAINT_H
 
 #include "internal.h"
 
-/* What a and b of auxpmu_complain() are.  All but the first count in contract_violations. */
+/*
+ * What a and b of auxpmu_complain() are.  From AUXPMU_BAD_POSITION on they count in
+ * contract_violations.
+ */
 enum auxpmu_complaint {
+	AUXPMU_NO_AREA,		/* no numbers; not the backend's fault but the consumer's */
 	AUXPMU_ARM_FAILED,	/* its return value */
 	AUXPMU_BAD_POSITION,	/* bytes and lost, one of them impossible */
 	AUXPMU_OVERRUN,		/* bytes reported and bytes of the window */

@@ -136,7 +136,7 @@ static int pmu_event_init(struct perf_event *event)
 	 * ring, its children could write into that ring from several CPUs at once.
 	 */
 	if (event->attr.inherit && event->cpu == -1) {
-		auxpmu_notice(pmu, "inherit with cpu -1 refused: open one inherited event per CPU");
+		auxpmu_notice(pmu, "inherit with cpu -1 refused: open one inherited event per CPU; this PMU traces and counts nothing (perf stat)");
 		return -EINVAL;
 	}
 

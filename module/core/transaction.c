@@ -12,6 +12,7 @@
 
 #include "compat.h"
 #include "core/buffer.h"
+#include "core/complaint.h"
 #include "core/trace.h"
 #include "core/transaction.h"
 #include "inject/fault.h"
@@ -73,6 +74,28 @@ static void transaction_end(struct core_unit *unit, u64 hold)
 	}
 }
 
+/* Children write into the area of their parent: the first event of a family speaks for all. */
+static bool *transaction_area_known(const struct core_unit *unit)
+{
+	struct perf_event *event = unit->pub.event;
+
+	return &core_event(auxpmu_event(event->parent ?: event))->area_known;
+}
+
+/*
+ * A tool that knows the PMU as little as perf does (it maps AUX areas for names that it was built
+ * with), or that counts, waits for what cannot come. Whoever unmaps an area needs no advice.
+ */
+static void transaction_unmapped(struct core_unit *unit)
+{
+	bool *known = transaction_area_known(unit);
+
+	unit->stats.unmapped++;
+	if (!READ_ONCE(*known))
+		auxpmu_complain(unit->pub.pmu, AUXPMU_NO_AREA, "start", 0, 0);
+	WRITE_ONCE(*known, true);
+}
+
 /*
  * Set up the rules of @buffer for this event, unless the last transaction had the same two. False
  * if buffer and event do not suit each other.
@@ -91,6 +114,7 @@ static bool transaction_have_rules(struct core_unit *unit, const struct core_buf
 	unit->rules_shared = aux->shares;
 	unit->rules_buffer = buffer->id;
 	unit->rules_event = aux->serial;
+	WRITE_ONCE(*transaction_area_known(unit), true);
 	return true;
 }
 
@@ -104,7 +128,7 @@ static struct core_buffer *transaction_expected_buffer(struct core_unit *unit)
 	struct core_buffer *buffer = auxpmu_buffer_find(unit->pub.event);
 
 	if (!buffer) {
-		unit->stats.unmapped++;
+		transaction_unmapped(unit);
 	} else if (buffer->pub.pmu != unit->pub.pmu) {
 		unit->stats.wrong_pmu++;
 		buffer = NULL;

@@ -127,6 +127,54 @@ TEST_CASE("A group that is throttled stays in its transaction: its samples carry
 	}
 }
 
+TEST_CASE("The log says once of each event that it is on and has no AUX area, and nothing of one that has had one",
+	"[contract][lives]")
+{
+	if (::geteuid())
+		SKIP("it takes root to read the kernel's log");
+	constexpr std::string_view words = "found no AUX area of this PMU at the event";
+	std::string said = std::format("{}: start() on CPU 0 {}", options().pmu, words);
+	Setup setup;
+	KernelLog log;
+	std::uint64_t told = 0;
+	const auto tell = [&] {
+		for (const auto &line : log.lines())
+			told += line.find(said) != std::string::npos;
+		return told;
+	};
+
+	pin(0);
+	setup.target = Target::on_cpu(0);
+	/* Ten lines in five seconds is the kernel's limit, for all events together. */
+	KernelLog::until_heard(words);
+	tell();
+	told = 0;
+	for (std::uint64_t events = 1; events <= 2; events++) {
+		auto event = Event::open(make_attr(setup), setup.target).value();
+		event.enable().value();
+		wait_until("the log to speak of it", [&] { return tell() >= events; });
+		event.disable().value();
+		event.enable().value();
+	}
+	/* One that loses its area, at the end or by mistake. */
+	{
+		Tracer tracer(setup);
+		tracer.enable();
+		tracer.produce(640);
+		tracer.aux.unmap();
+		auto before = statistics();
+		tracer.disable();
+		tracer.enable();
+		CHECK(statistics().since(before)["unmapped"] > 0);
+		tracer.disable();
+	}
+	/* And another, whose line comes behind any of that one. */
+	auto last = Event::open(make_attr(setup), setup.target).value();
+	last.enable().value();
+	wait_until("the log to speak of the last", [&] { return tell() >= 3; });
+	CHECK(told == 3);
+}
+
 TEST_CASE("An event that is on before its AUX area is mapped says so once, not at every attempt, and begins when it is",
 	"[synth][lives]")
 {
