@@ -6,6 +6,7 @@
 VERSION := $(shell cat VERSION)
 VM := selftests/vm
 
+comma := ,
 # The kernel to build for and to install to.
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
@@ -18,6 +19,8 @@ devel = $(DESTDIR)/usr/lib/auxpmu/$(KVER)
 dkms_source := /usr/src/auxpmu-$(VERSION)
 man4 = $(DESTDIR)/usr/share/man/man4
 pages := $(wildcard docs/man/*.4)
+modules := auxpmu auxpmu_synth auxpmu_pt auxpmu_bts auxpmu_etm
+public_headers := $(addprefix module/,auxpmu.h chunks.h window.h software.h kernels.h)
 
 # What the lab's scripts take from the environment.
 export AUXPMU_CACHE MIRROR MIRROR_SECURITY
@@ -42,7 +45,10 @@ modules:
 	@$(VM)/modules "$(KERNEL)"
 endif
 
+# Kbuild takes a path with a blank for two.
 need-headers:
+	@[ $(words $(CURDIR)) = 1 ] || { echo "auxpmu: Kbuild cannot build in \"$(CURDIR)\", a path with a blank:" \
+		"move the project, or make modules KERNEL= in the lab" >&2; exit 1; }
 	@[ -e "$(KDIR)/Makefile" ] || { echo "auxpmu: no headers of kernel $(KVER) in $(KDIR):" \
 		"apt-get install linux-headers-$(KVER), or name another place with KDIR=" >&2; exit 1; }
 
@@ -55,35 +61,63 @@ clean: ## remove what was built, not the lab
 
 # --- installation -------------------------------------------------------------------
 
-install: need-headers devel-install ## install modules, headers, Module.symvers and man pages (DESTDIR=); build first
-	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" $(if $(DESTDIR),INSTALL_MOD_PATH="$(DESTDIR)") INSTALL_MOD_DIR=updates modules_install
-	@$(if $(DESTDIR),,depmod "$(KVER)")
+# What writes to the machine says who has to run it before it does anything.
+need-root:
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" = 0 ] || { echo "auxpmu: make $(MAKECMDGOALS) writes to /usr and /lib/modules:" \
+		"sudo make $(MAKECMDGOALS)$(if $(filter install,$(MAKECMDGOALS)), (or DESTDIR=folder))" >&2; exit 1; }
+
+# One installation at a time: modules of both kinds would replace and remove each other's.
+by_make = $(wildcard $(foreach dir,$(1),$(DESTDIR)$(dir)/updates/auxpmu.ko*))
+by_dkms = $(wildcard $(DESTDIR)/lib/modules/$(KVER)/updates/dkms/auxpmu.ko*)
+
+# Without a key to sign with Kbuild prints an OpenSSL error for each module, and installs it all the same.
+unsigned = $(shell key=$$(sed -nE 's/^CONFIG_MODULE_SIG_KEY="?([^"]*)"?$$/\1/p' "$(KDIR)/include/config/auto.conf" 2>/dev/null); \
+	   case $$key in (pkcs11:*) ;; (*) cd "$(KDIR)" && [ -e "$$key" ] || echo CONFIG_MODULE_SIG_ALL= ;; esac)
+
+install: need-root need-headers ## install modules, headers, Module.symvers and man pages (DESTDIR=); build first
+	@[ -z "$(by_dkms)" ] || { echo "auxpmu: DKMS has installed the modules for kernel $(KVER):" \
+		"remove them first, with make dkms-uninstall or apt-get remove auxpmu-dkms" >&2; exit 1; }
+	@$(MAKE) -s devel-install
+	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" $(unsigned) $(if $(DESTDIR),INSTALL_MOD_PATH="$(DESTDIR)") INSTALL_MOD_DIR=updates modules_install
+	@$(if $(DESTDIR),,depmod "$(KVER)" && echo "auxpmu: installed for kernel $(KVER), depmod included: sudo modprobe auxpmu")
 
 devel-install:
 	@[ -e $(built)/Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
 	@install -d "$(devel)/include/uapi/linux" "$(DESTDIR)/usr/include/linux" "$(man4)"
-	@install -m 644 module/auxpmu.h module/chunks.h module/window.h module/software.h "$(devel)/include"
+	@install -m 644 $(public_headers) $(built)/module/features.h "$(devel)/include"
 	@install -m 644 uapi/linux/auxpmu.h "$(devel)/include/uapi/linux"
 	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
 	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
 	@install -m 644 $(pages) "$(man4)"
 
-uninstall: ## undo install
+uninstall: need-root ## undo install
+	@[ -z "$(by_dkms)" ] || { echo "auxpmu: it is DKMS that has installed the modules for kernel $(KVER): make dkms-uninstall" >&2; exit 1; }
+ifeq ($(call by_make,/lib/modules/$(KVER))$(wildcard $(devel)),)
+	@echo "auxpmu: nothing is installed for kernel $(KVER); KVER= names another"
+else
 	@rm -rf "$(devel)"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
 	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" $(foreach page,$(notdir $(pages)),"$(man4)/$(page)") # shared by all kernels
-	@rm -f $(foreach name,auxpmu auxpmu_synth auxpmu_pt auxpmu_bts,"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
+	@rm -f $(foreach name,$(modules),"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
 	@$(if $(DESTDIR),,depmod "$(KVER)")
+endif
 
-dkms-install: ## let DKMS build and install the modules, now and for every kernel to come
+dkms-install: need-root ## let DKMS build and install the modules, now and for every kernel to come
 	@command -v dkms >/dev/null || { echo "auxpmu: dkms is missing: apt-get install dkms" >&2; exit 1; }
-	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already: make dkms-uninstall" >&2; exit 1; }
+	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already:" \
+		"$(if $(packaged),the package auxpmu-dkms has installed it,make dkms-uninstall)" >&2; exit 1; }
+	@[ -z "$(call by_make,/lib/modules/*)" ] || { echo "auxpmu: make install has installed $(call by_make,/lib/modules/*):" \
+		"make uninstall (KVER= names its kernel)" >&2; exit 1; }
 	@$(pack) -c $(dist_files) | tar -x -C /usr/src
 	@dkms install "auxpmu/$(VERSION)" -k "$(KVER)" $(if $(filter file,$(origin KDIR)),,--kernelsourcedir "$(KDIR)") || \
 		{ $(MAKE) -s dkms-uninstall; echo "auxpmu: not installed, see above" >&2; exit 1; }
 
-dkms-uninstall: ## undo dkms-install, for all kernels
-	@dkms remove "auxpmu/$(VERSION)" --all || true
+packaged = $(shell dpkg-query -S "$(dkms_source)" 2>/dev/null)
+
+dkms-uninstall: need-root ## undo dkms-install, for all kernels
+	@[ -z "$(packaged)" ] || { echo "auxpmu: the package auxpmu-dkms has installed it: apt-get remove auxpmu-dkms" >&2; exit 1; }
+	@[ -e "$(dkms_source)" ] || echo "auxpmu: DKMS has no version $(VERSION)"
+	@[ ! -e "/var/lib/dkms/auxpmu/$(VERSION)" ] || dkms remove "auxpmu/$(VERSION)" --all
 	@rm -rf "$(dkms_source)"
 
 # Only what is needed to build and install; works in an unpacked tarball, too.
@@ -98,6 +132,15 @@ dist: ## the source tarball, for packagers
 	@$(pack) -czf auxpmu-$(VERSION).tar.gz $(dist_files)
 	@echo auxpmu-$(VERSION).tar.gz
 
+# --- lab and guests -------------------------------------------------------------------
+
+# The tarball of make dist has what it takes to build and install, and no lab.
+ifeq ($(wildcard $(VM)/lab),)
+in_a_lab := dist-hwsim demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm lab lab-refresh new-backend
+$(in_a_lab):
+	@echo "auxpmu: make $@ is not in the source tarball: it takes a clone of the repository" >&2; exit 1
+else
+
 # The virtual trace hardware alone, with its documentation as README, for other projects.
 hwsim_files = $(shell git ls-files selftests/hwsim 2>/dev/null || find selftests/hwsim -type f -not -path '*/build/*')
 
@@ -105,8 +148,6 @@ dist-hwsim: ## the virtual trace hardware as a tarball of its own
 	@$(pack_any) --transform='s,^docs/virtual-hardware.md,README.md,;s,^selftests/hwsim/,,;s,^,hwsim-$(VERSION)/,' \
 		-czf hwsim-$(VERSION).tar.gz LICENSE VERSION docs/virtual-hardware.md $(hwsim_files)
 	@echo hwsim-$(VERSION).tar.gz
-
-# --- lab and guests -------------------------------------------------------------------
 
 demo: ## everything from nothing: lab, modules, a guest, a trace, verified; ARCH=
 	@$(VM)/demo
@@ -162,9 +203,11 @@ lab: ## make the lab, the cached Debian tree with all tools and kernels
 lab-refresh: ## make it again from the packages of today
 	@$(VM)/lab refresh
 
+endif # in_a_lab
+
 help: ## this list
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
+	@sed -nE $(if $(in_a_lab),-e '/^ifeq.*lab/$(comma)/^endif # in_a_lab/d') -e 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 .DEFAULT_GOAL := modules
-.PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
+.PHONY: modules need-headers need-root clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
 	demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help

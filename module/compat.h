@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * All differences between kernel versions are here: the rest reads as if written for the newest
- * kernel.
+ * All differences between kernel versions are here, and in kernels.h what backends need of them.
+ * The rest reads as if written for the newest kernel.
  *
  * Kernels from 6.1 on are supported (Kbuild refuses others). A macro of the kernel or a compile
  * probe (features.sh writes features.h) tells a difference, never a version number: stable kernels
@@ -11,14 +11,13 @@
 #define AUXPMU_COMPAT_H
 
 #include <linux/export.h>
-#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/log2.h>
 #include <linux/mmzone.h>
 #include <linux/perf_event.h>
 #include <linux/syscore_ops.h>
 
-#include "features.h"
+#include "kernels.h"
 
 /* EXPORT_SYMBOL_NS_GPL() took a bare token up to 6.12, and a string from then on. */
 #ifdef AUXPMU_HAS_TOKEN_NAMESPACES
@@ -95,48 +94,6 @@ static inline bool auxpmu_mapped_by_redirection(const struct perf_event *event)
 	return false;
 #endif
 }
-
-/* attr.config3, or 0: a kernel refuses words that it does not know by itself. */
-static inline u64 auxpmu_config_3(const struct perf_event_attr *attr)
-{
-#ifdef AUXPMU_HAS_CONFIG3
-	return attr->config3;
-#else
-	return 0;
-#endif
-}
-
-/* Is any word behind attr.config3 set? */
-static inline bool auxpmu_config_behind_3(const struct perf_event_attr *attr)
-{
-#ifdef AUXPMU_HAS_CONFIG4
-	return attr->config4;
-#else
-	return false;
-#endif
-}
-
-/* Is any word behind attr.config2 set? */
-static inline bool auxpmu_config_behind_2(const struct perf_event_attr *attr)
-{
-	return auxpmu_config_3(attr) || auxpmu_config_behind_3(attr);
-}
-
-/* Is any word behind attr.config set? */
-static inline bool auxpmu_more_config(const struct perf_event_attr *attr)
-{
-	return attr->config1 || attr->config2 || auxpmu_config_behind_2(attr);
-}
-
-#ifndef AUXPMU_HAS_HRTIMER_SETUP
-static inline void hrtimer_setup(struct hrtimer *timer,
-				 enum hrtimer_restart (*function)(struct hrtimer *),
-				 clockid_t clock, enum hrtimer_mode mode)
-{
-	hrtimer_init(timer, clock, mode);
-	timer->function = function;
-}
-#endif
 
 /* On older kernels the syscore_ops are registered as such, and their functions have no argument. */
 #ifdef AUXPMU_HAS_SYSCORE_DATA

@@ -11,6 +11,7 @@
 #include <linux/timer.h>
 
 #include <auxpmu.h>
+#include <kernels.h>
 
 #define EXAMPLE_RECORD		32
 #define EXAMPLE_RECORDS_A_TICK	256
@@ -85,7 +86,7 @@ static void example_unit_exit(struct auxpmu_unit *unit)
 
 static int example_event_init(struct perf_event *event, struct auxpmu_event *aux)
 {
-	if (event->attr.config || event->attr.config1 || event->attr.config2)
+	if (event->attr.config || auxpmu_more_config(&event->attr))
 		return -EINVAL;
 	aux->needs.output = AUXPMU_WINDOW;
 	aux->needs.rules.start_align = EXAMPLE_RECORD;
