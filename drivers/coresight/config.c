@@ -148,9 +148,11 @@ PMU_FORMAT_ATTR(contextid1, "config:14");
 PMU_FORMAT_ATTR(contextid2, "config:15");
 PMU_FORMAT_ATTR(timestamp, "config:28");
 PMU_FORMAT_ATTR(retstack, "config:29");
-PMU_FORMAT_ATTR(cc_threshold, "config3:0-11");
 PMU_FORMAT_ATTR(sinkid, "config2:0-31");
 PMU_FORMAT_ATTR(configid, "config2:32-63");
+#ifdef AUXPMU_HAS_CONFIG3
+PMU_FORMAT_ATTR(cc_threshold, "config3:0-11");
+#endif
 
 /* Where the kernel has the process ID: perf sets this for events of CPUs. */
 static ssize_t etm_config_contextid_show(struct device *dev, struct device_attribute *attr,
@@ -171,9 +173,11 @@ static struct attribute *format_attrs[] = {
 	&format_attr_contextid2.attr,
 	&format_attr_timestamp.attr,
 	&format_attr_retstack.attr,
-	&format_attr_cc_threshold.attr,
 	&format_attr_sinkid.attr,
 	&format_attr_configid.attr,
+#ifdef AUXPMU_HAS_CONFIG3
+	&format_attr_cc_threshold.attr,
+#endif
 	NULL
 };
 
