@@ -190,9 +190,16 @@ coverage: ## which lines of the modules the tests, the fuzzer and fault knobs re
 planted: ## plant bugs in copies of the tree and see the tests catch them; KERNEL= (6.12), FRESH=1, ARCH=arm64, after make check
 	@$(VM)/planted $(or $(KERNEL),6.12)
 
-vm: $(if $(KERNEL),modules,need-kernel) ## boot KERNEL= with the modules; ARCH=arm64 RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LENIENT= SEED= LOGS=dir
+vm: $(if $(KERNEL),$(if $(MODULE),,modules),need-kernel) ## boot KERNEL= with the modules; MODULE=folder tests that backend; ARCH=arm64 RUN='cmd' SHARE=dir SMP= MEM= APPEND= ACCEL=tcg|kvm QEMU_ARGS= HW=pt,bts,pmu PROFILE= FAULT= LENIENT= SEED= LOGS=dir
+ifneq ($(MODULE),)
+	@$(VM)/backend "$(KERNEL)" "$(MODULE)" "$$VM_RUN"
+else
 	@SAY_LOG=1 $(VM)/run --kernel "$(KERNEL)" --inst /auxpmu/build/$(KERNEL)/inst --log "/auxpmu/build/log/vm/$(KERNEL)" \
 		$(if $(SHARE),--share "$(SHARE)") $(if $(LOGS),--logs "$(LOGS)") "$$VM_RUN"
+endif
+
+new-backend: ## a repository for a backend of your own, which passes the tests: NAME= DIR=
+	@packaging/new-backend "$(NAME)" $(if $(DIR),"$(DIR)")
 
 need-kernel:
 	@echo "auxpmu: make $(firstword $(MAKECMDGOALS)): KERNEL= which? Say KERNEL=6.12; after make lab, selftests/vm/lab kernels lists them" >&2; exit 1
@@ -210,4 +217,4 @@ help: ## this list
 
 .DEFAULT_GOAL := modules
 .PHONY: modules need-headers need-root clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
+	demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel new-backend lab lab-refresh help
