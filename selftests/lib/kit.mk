@@ -7,6 +7,13 @@
 LIB := $(dir $(lastword $(MAKEFILE_LIST)))
 
 CXX ?= g++
+ifneq ($(MAKECMDGOALS),clean)
+# The programs write text with std::format, which the library of g++ has from 13 on.
+ifneq ($(shell printf '\043include <format>\n' | $(CXX) -std=c++20 -x c++ -fsyntax-only - >/dev/null 2>&1 && echo has it),has it)
+$(error auxpmu: the tests take a compiler with std::format: g++ 13 or newer (Debian 13); $(CXX) is \
+	$(or $(shell $(CXX) --version 2>/dev/null | head -n 1),not there). Name another one with CXX=, or let the lab build: make check)
+endif
+endif
 CXXFLAGS ?= -O2
 WARN := -Wall -Wextra -Werror
 # Includes name the room: "kit/event.h".
