@@ -59,14 +59,18 @@ install: need-headers devel-install ## install modules, headers, Module.symvers 
 	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" $(if $(DESTDIR),INSTALL_MOD_PATH="$(DESTDIR)") INSTALL_MOD_DIR=updates modules_install
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
-devel-install:
+devel-install: kernel-devel-install
+	@install -d "$(DESTDIR)/usr/include/linux" "$(man4)"
+	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
+	@install -m 644 $(pages) "$(man4)"
+
+# Only what belongs to one kernel.
+kernel-devel-install:
 	@[ -e $(built)/Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
-	@install -d "$(devel)/include/uapi/linux" "$(DESTDIR)/usr/include/linux" "$(man4)"
+	@install -d "$(devel)/include/uapi/linux"
 	@install -m 644 module/auxpmu.h module/chunks.h module/window.h module/software.h "$(devel)/include"
 	@install -m 644 uapi/linux/auxpmu.h "$(devel)/include/uapi/linux"
-	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
 	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
-	@install -m 644 $(pages) "$(man4)"
 
 uninstall: ## undo install
 	@rm -rf "$(devel)"
@@ -75,16 +79,21 @@ uninstall: ## undo install
 	@rm -f $(foreach name,auxpmu auxpmu_synth auxpmu_pt auxpmu_bts,"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 
-dkms-install: ## let DKMS build and install the modules, now and for every kernel to come
+dkms-install: not-packaged ## let DKMS build and install the modules, now and for every kernel to come
 	@command -v dkms >/dev/null || { echo "auxpmu: dkms is missing: apt-get install dkms" >&2; exit 1; }
 	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already: make dkms-uninstall" >&2; exit 1; }
 	@$(pack) -c $(dist_files) | tar -x -C /usr/src
 	@dkms install "auxpmu/$(VERSION)" -k "$(KVER)" $(if $(filter file,$(origin KDIR)),,--kernelsourcedir "$(KDIR)") || \
 		{ $(MAKE) -s dkms-uninstall; echo "auxpmu: not installed, see above" >&2; exit 1; }
 
-dkms-uninstall: ## undo dkms-install, for all kernels
+dkms-uninstall: not-packaged ## undo dkms-install, for all kernels
 	@dkms remove "auxpmu/$(VERSION)" --all || true
 	@rm -rf "$(dkms_source)"
+
+# What a package has put there is the package manager's.
+not-packaged:
+	@! dpkg-query -S "$(dkms_source)/dkms.conf" >/dev/null 2>&1 || \
+		{ echo "auxpmu: version $(VERSION) is there, from a package: apt-get purge auxpmu-dkms" >&2; exit 1; }
 
 # Only what is needed to build and install; works in an unpacked tarball, too.
 dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md CONTRIBUTING.md LICENSE CHANGELOG.md) \
@@ -105,6 +114,14 @@ dist-hwsim: ## the virtual trace hardware as a tarball of its own
 	@$(pack_any) --transform='s,^docs/virtual-hardware.md,README.md,;s,^selftests/hwsim/,,;s,^,hwsim-$(VERSION)/,' \
 		-czf hwsim-$(VERSION).tar.gz LICENSE VERSION docs/virtual-hardware.md $(hwsim_files)
 	@echo hwsim-$(VERSION).tar.gz
+
+deb: ## packages for Debian, in build/deb: auxpmu-dkms, auxpmu-tools, qemu-trace-hwsim
+	@$(VM)/lab make check
+	@packaging/deb
+
+deb-check: ## build them twice, and install, upgrade and purge them in Debian 12, 13 and sid, for all kernels
+	@$(VM)/lab make check
+	@$(VM)/deb --all
 
 # --- lab and guests -------------------------------------------------------------------
 
@@ -166,5 +183,5 @@ help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 .DEFAULT_GOAL := modules
-.PHONY: modules need-headers clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
+.PHONY: modules need-headers clean install devel-install kernel-devel-install uninstall dkms-install dkms-uninstall not-packaged \
+	dist dist-hwsim deb deb-check demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel lab lab-refresh help
