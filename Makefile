@@ -81,14 +81,18 @@ install: need-root need-headers ## install modules, headers, Module.symvers and 
 	@$(MAKE) -C "$(KDIR)" M="$(CURDIR)" $(unsigned) $(if $(DESTDIR),INSTALL_MOD_PATH="$(DESTDIR)") INSTALL_MOD_DIR=updates modules_install
 	@$(if $(DESTDIR),,depmod "$(KVER)" && echo "auxpmu: installed for kernel $(KVER), depmod included: sudo modprobe auxpmu")
 
-devel-install:
+devel-install: kernel-devel-install
+	@install -d "$(DESTDIR)/usr/include/linux" "$(man4)"
+	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
+	@install -m 644 $(pages) "$(man4)"
+
+# Only what belongs to one kernel.
+kernel-devel-install:
 	@[ -e $(built)/Module.symvers ] || { echo "auxpmu: nothing is built yet: make" >&2; exit 1; }
-	@install -d "$(devel)/include/uapi/linux" "$(DESTDIR)/usr/include/linux" "$(man4)"
+	@install -d "$(devel)/include/uapi/linux"
 	@install -m 644 $(public_headers) $(built)/module/features.h "$(devel)/include"
 	@install -m 644 uapi/linux/auxpmu.h "$(devel)/include/uapi/linux"
-	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
 	@install -m 644 $(built)/Module.symvers VERSION "$(devel)"
-	@install -m 644 $(pages) "$(man4)"
 
 uninstall: need-root ## undo install
 	@[ -z "$(by_dkms)" ] || { echo "auxpmu: it is DKMS that has installed the modules for kernel $(KVER): make dkms-uninstall" >&2; exit 1; }
@@ -102,23 +106,24 @@ else
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 endif
 
-dkms-install: need-root ## let DKMS build and install the modules, now and for every kernel to come
+dkms-install: need-root not-packaged ## let DKMS build and install the modules, now and for every kernel to come
 	@command -v dkms >/dev/null || { echo "auxpmu: dkms is missing: apt-get install dkms" >&2; exit 1; }
-	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already:" \
-		"$(if $(packaged),the package auxpmu-dkms has installed it,make dkms-uninstall)" >&2; exit 1; }
+	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already: make dkms-uninstall" >&2; exit 1; }
 	@[ -z "$(call by_make,/lib/modules/*)" ] || { echo "auxpmu: make install has installed $(call by_make,/lib/modules/*):" \
 		"make uninstall (KVER= names its kernel)" >&2; exit 1; }
 	@$(pack) -c $(dist_files) | tar -x -C /usr/src
 	@dkms install "auxpmu/$(VERSION)" -k "$(KVER)" $(if $(filter file,$(origin KDIR)),,--kernelsourcedir "$(KDIR)") || \
 		{ $(MAKE) -s dkms-uninstall; echo "auxpmu: not installed, see above" >&2; exit 1; }
 
-packaged = $(shell dpkg-query -S "$(dkms_source)" 2>/dev/null)
-
-dkms-uninstall: need-root ## undo dkms-install, for all kernels
-	@[ -z "$(packaged)" ] || { echo "auxpmu: the package auxpmu-dkms has installed it: apt-get remove auxpmu-dkms" >&2; exit 1; }
+dkms-uninstall: need-root not-packaged ## undo dkms-install, for all kernels
 	@[ -e "$(dkms_source)" ] || echo "auxpmu: DKMS has no version $(VERSION)"
 	@[ ! -e "/var/lib/dkms/auxpmu/$(VERSION)" ] || dkms remove "auxpmu/$(VERSION)" --all
 	@rm -rf "$(dkms_source)"
+
+# What a package has put there is the package manager's.
+not-packaged:
+	@! dpkg-query -S "$(dkms_source)/dkms.conf" >/dev/null 2>&1 || \
+		{ echo "auxpmu: version $(VERSION) is there, from a package: apt-get purge auxpmu-dkms" >&2; exit 1; }
 
 # Only what is needed to build and install; works in an unpacked tarball, too.
 dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md CONTRIBUTING.md LICENSE CHANGELOG.md) \
@@ -136,7 +141,7 @@ dist: ## the source tarball, for packagers
 
 # The tarball of make dist has what it takes to build and install, and no lab.
 ifeq ($(wildcard $(VM)/lab),)
-in_a_lab := dist-hwsim demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm lab lab-refresh new-backend
+in_a_lab := dist-hwsim deb deb-check demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm lab lab-refresh new-backend
 $(in_a_lab):
 	@echo "auxpmu: make $@ is not in the source tarball: it takes a clone of the repository" >&2; exit 1
 else
@@ -148,6 +153,14 @@ dist-hwsim: ## the virtual trace hardware as a tarball of its own
 	@$(pack_any) --transform='s,^docs/virtual-hardware.md,README.md,;s,^selftests/hwsim/,,;s,^,hwsim-$(VERSION)/,' \
 		-czf hwsim-$(VERSION).tar.gz LICENSE VERSION docs/virtual-hardware.md $(hwsim_files)
 	@echo hwsim-$(VERSION).tar.gz
+
+deb: ## packages for Debian, in build/deb: auxpmu-dkms, auxpmu-tools, qemu-trace-hwsim
+	@$(VM)/lab make check
+	@packaging/deb
+
+deb-check: ## build them twice, and install, upgrade and purge them in Debian 12, 13 and sid, for all kernels
+	@$(VM)/lab make check
+	@$(VM)/deb --all
 
 demo: ## everything from nothing: lab, modules, a guest, a trace, verified; ARCH=
 	@$(VM)/demo
@@ -216,5 +229,6 @@ help: ## this list
 	@sed -nE $(if $(in_a_lab),-e '/^ifeq.*lab/$(comma)/^endif # in_a_lab/d') -e 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 .DEFAULT_GOAL := modules
-.PHONY: modules need-headers need-root clean install devel-install uninstall dkms-install dkms-uninstall dist dist-hwsim \
-	demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel new-backend lab lab-refresh help
+.PHONY: modules need-headers need-root clean install devel-install kernel-devel-install uninstall dkms-install dkms-uninstall not-packaged \
+	dist dist-hwsim deb deb-check demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel new-backend lab \
+	lab-refresh help
