@@ -56,7 +56,7 @@ need-headers:
 clean: ## remove what was built, not the lab
 	@find $(wildcard module drivers) -type f \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name '.*.d' -o -name 'features.h*' -o -name Module.symvers -o -name modules.order \) -delete
-	@rm -f *.o *.ko *.mod *.mod.c .*.cmd .*.d Module.symvers modules.order
+	@rm -f *.o .*.o *.ko *.mod *.mod.c .*.cmd .*.d Module.symvers modules.order
 	@rm -rf build auxpmu-*.tar.gz hwsim-*.tar.gz
 
 # --- installation -------------------------------------------------------------------
@@ -70,11 +70,15 @@ need-root:
 by_make = $(wildcard $(foreach dir,$(1),$(DESTDIR)$(dir)/updates/auxpmu.ko*))
 by_dkms = $(wildcard $(DESTDIR)/lib/modules/$(KVER)/updates/dkms/auxpmu.ko*)
 
+# The package that owns user space's header, which both kinds of installation write.
+user_header = $(DESTDIR)/usr/include/linux/auxpmu.h
+header_owner = $(if $(DESTDIR),,$(shell dpkg-query -S "$(user_header)" 2>/dev/null | sed 's/:.*//'))
+
 # Without a key to sign with Kbuild prints an OpenSSL error for each module, and installs it all the same.
 unsigned = $(shell key=$$(sed -nE 's/^CONFIG_MODULE_SIG_KEY="?([^"]*)"?$$/\1/p' "$(KDIR)/include/config/auto.conf" 2>/dev/null); \
 	   case $$key in (pkcs11:*) ;; (*) cd "$(KDIR)" && [ -e "$$key" ] || echo CONFIG_MODULE_SIG_ALL= ;; esac)
 
-install: need-root need-headers ## install modules, headers, Module.symvers and man pages (DESTDIR=); build first
+install: need-root need-headers header-not-packaged ## install modules, headers, Module.symvers and man pages (DESTDIR=); build first
 	@[ -z "$(by_dkms)" ] || { echo "auxpmu: DKMS has installed the modules for kernel $(KVER):" \
 		"remove them first, with make dkms-uninstall or apt-get remove auxpmu-dkms" >&2; exit 1; }
 	@$(MAKE) -s devel-install
@@ -83,7 +87,7 @@ install: need-root need-headers ## install modules, headers, Module.symvers and 
 
 devel-install: kernel-devel-install
 	@install -d "$(DESTDIR)/usr/include/linux" "$(man4)"
-	@install -m 644 uapi/linux/auxpmu.h "$(DESTDIR)/usr/include/linux/auxpmu.h"
+	@install -m 644 uapi/linux/auxpmu.h "$(user_header)"
 	@install -m 644 $(pages) "$(man4)"
 
 # Only what belongs to one kernel.
@@ -101,12 +105,13 @@ ifeq ($(call by_make,/lib/modules/$(KVER))$(wildcard $(devel)),)
 else
 	@rm -rf "$(devel)"
 	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/usr/lib/auxpmu" 2>/dev/null || true
-	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f "$(DESTDIR)/usr/include/linux/auxpmu.h" $(foreach page,$(notdir $(pages)),"$(man4)/$(page)") # shared by all kernels
+	@[ -e "$(DESTDIR)/usr/lib/auxpmu" ] || rm -f $(if $(header_owner),,"$(user_header)") $(foreach page,$(notdir $(pages)),"$(man4)/$(page)") # shared by all kernels
 	@rm -f $(foreach name,$(modules),"$(DESTDIR)/lib/modules/$(KVER)/updates/$(name)".ko*)
+	@rmdir --ignore-fail-on-non-empty "$(DESTDIR)/lib/modules/$(KVER)/updates" "$(man4)" 2>/dev/null || true
 	@$(if $(DESTDIR),,depmod "$(KVER)")
 endif
 
-dkms-install: need-root not-packaged ## let DKMS build and install the modules, now and for every kernel to come
+dkms-install: need-root not-packaged header-not-packaged ## let DKMS build and install the modules, now and for every kernel to come
 	@command -v dkms >/dev/null || { echo "auxpmu: dkms is missing: apt-get install dkms" >&2; exit 1; }
 	@[ ! -e "$(dkms_source)" ] || { echo "auxpmu: version $(VERSION) is there already: make dkms-uninstall" >&2; exit 1; }
 	@[ -z "$(call by_make,/lib/modules/*)" ] || { echo "auxpmu: make install has installed $(call by_make,/lib/modules/*):" \
@@ -124,6 +129,10 @@ dkms-uninstall: need-root not-packaged ## undo dkms-install, for all kernels
 not-packaged:
 	@! dpkg-query -S "$(dkms_source)/dkms.conf" >/dev/null 2>&1 || \
 		{ echo "auxpmu: version $(VERSION) is there, from a package: apt-get purge auxpmu-dkms" >&2; exit 1; }
+
+header-not-packaged:
+	@$(if $(header_owner),echo "auxpmu: $(user_header) belongs to the package $(header_owner): apt-get purge $(header_owner)$(comma)" \
+		"or install the modules as a package$(comma) too (make deb)" >&2; exit 1)
 
 # Only what is needed to build and install; works in an unpacked tarball, too.
 dist_files = Kbuild Makefile VERSION dkms.conf packaging $(wildcard README.md CONTRIBUTING.md LICENSE CHANGELOG.md) \
@@ -229,6 +238,6 @@ help: ## this list
 	@sed -nE $(if $(in_a_lab),-e '/^ifeq.*lab/$(comma)/^endif # in_a_lab/d') -e 's/^([a-z-]+):[^#]*## (.*)/\1\t\2/p' Makefile | expand -t 16
 
 .DEFAULT_GOAL := modules
-.PHONY: modules need-headers need-root clean install devel-install kernel-devel-install uninstall dkms-install dkms-uninstall not-packaged \
+.PHONY: modules need-headers need-root clean install devel-install kernel-devel-install uninstall dkms-install dkms-uninstall not-packaged header-not-packaged \
 	dist dist-hwsim deb deb-check demo pt bts check quick soak bench fuzz fuzz-hwsim coverage planted vm need-kernel new-backend lab \
 	lab-refresh help

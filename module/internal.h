@@ -164,9 +164,6 @@ struct core_unit {
 	struct core_stats stats;
 };
 
-/* Increment a field of @stats that an NMI may increment, too. On the unit's CPU. */
-#define auxpmu_count(_unit, _field)	this_cpu_inc((_unit)->pub.pmu->units->stats._field)
-
 static inline struct core_event *core_event(struct auxpmu_event *event)
 {
 	return container_of(event, struct core_event, pub);

@@ -145,6 +145,47 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 					const struct auxpmu_window_request *request);
 
 /**
+ * auxpmu_window_next_plain() - auxpmu_window_next() for plain rules, which many interrupts wait for
+ * @chunks: of the buffer
+ * @rules: valid for @chunks
+ * @request: where the transaction stands
+ * @window: the answer
+ *
+ * Plain are those of a unit that writes single bytes and stops exactly where it is told to,
+ * wherever the alignment lets it, as TRBE and SPE do.
+ *
+ * Return: false if auxpmu_window_next() has to be asked: the rules are not plain, the buffer is a
+ * flight recorder, or the first chunk has no room.
+ */
+static inline bool auxpmu_window_next_plain(const struct auxpmu_chunks *chunks,
+					    const struct auxpmu_window_rules *rules,
+					    const struct auxpmu_window_request *request,
+					    struct auxpmu_window *window)
+{
+	u64 start = rules->start_align, end = rules->end_align;
+	u64 from = (request->head + start - 1) & ~(start - 1);
+	u64 to = request->head + request->space;
+	u64 irq = request->wakeup > from ? request->wakeup : from + 1;
+
+	if (request->overwrite || rules->atom != 1 || rules->granule || rules->spare ||
+	    rules->least)
+		return false;
+	if (rules->contiguous) {
+		u64 chunk_end = auxpmu_chunk_end(chunks, from);
+
+		to = chunk_end < to ? chunk_end : to;
+	}
+	to &= ~(end - 1);
+	if (to <= from)
+		return false;
+	window->from = from;
+	window->to = to;
+	window->irq = irq < to ? (irq + end - 1) & ~(end - 1) : to;
+	window->full = false;
+	return true;
+}
+
+/**
  * auxpmu_window_rest() - continue a window whose first part is written
  * @rules: with which it was made
  * @window: the answer of auxpmu_window_next(); @from moves

@@ -253,17 +253,15 @@ static bool etm_wait(const struct etm *etm, u32 bit, bool set)
 	return false;
 }
 
-static void etm_write_trfcr(const struct etm *etm, u64 levels)
+/* Of a unit that has TRFCR. */
+static __always_inline void etm_write_trfcr(u64 levels)
 {
 	u64 value = ETM_TRFCR_TS_VIRTUAL | levels;
 
-	if (!etm->has_trfcr)
-		return;
 	if (is_kernel_in_hyp_mode())
 		write_sysreg_s(value | ETM_TRFCR_CX, SYS_TRFCR_EL2);
 	else
 		write_sysreg_s(value, SYS_TRFCR_EL1);
-	guest_is_not_traced();
 }
 
 /* Switched off, it can be programmed. */
@@ -402,7 +400,10 @@ int etm_program(const struct auxpmu_event *aux, const struct etm_config *config)
 	const struct etm *etm = this_cpu_ptr(&etms);
 	int ret;
 
-	etm_write_trfcr(etm, 0);
+	if (etm->has_trfcr) {
+		etm_write_trfcr(0);
+		guest_is_not_traced();
+	}
 	ret = etm_off(etm);
 	if (ret)
 		return ret;
@@ -441,8 +442,8 @@ void etm_start(const struct etm_config *config)
 		etm_on(etm);
 		return;
 	}
-	etm_write_trfcr(etm, (config->user ? ETM_TRFCR_E0TRE : 0) |
-			     (config->kernel ? ETM_TRFCR_E1TRE : 0));
+	etm_write_trfcr((config->user ? ETM_TRFCR_E0TRE : 0) |
+			(config->kernel ? ETM_TRFCR_E1TRE : 0));
 	isb();
 }
 
@@ -454,7 +455,7 @@ void etm_stop(void)
 		etm_off(etm);
 		return;
 	}
-	etm_write_trfcr(etm, 0);
+	etm_write_trfcr(0);
 	/* No instruction behind this is traced, and none before is still to be. */
 	isb();
 }

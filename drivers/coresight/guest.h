@@ -12,8 +12,11 @@
 #include <asm/kvm_host.h>
 #endif
 
-/* This CPU's trace buffer is on, or off. IRQs off. */
-static inline void guest_trace_buffer_is(bool on)
+/*
+ * From now on this CPU's trace buffer may be on, or it is off. While it may, KVM itself looks at
+ * TRBLIMITR before it enters a guest; so it need not be told of every window. IRQs off.
+ */
+static inline void guest_trace_buffer_may_be_on(bool on)
 {
 #ifdef AUXPMU_HAS_KVM_TRACE
 	if (on)
@@ -23,7 +26,10 @@ static inline void guest_trace_buffer_is(bool on)
 #endif
 }
 
-/* No guest that runs on this CPU is traced, whatever the host traces of itself. IRQs off. */
+/*
+ * No guest that runs on this CPU is traced, whatever the host traces of itself from now on: TRFCR
+ * has been written, and is never 0 again, whether the host is traced or not. IRQs off.
+ */
 static inline void guest_is_not_traced(void)
 {
 #ifdef AUXPMU_HAS_KVM_TRACE

@@ -27,6 +27,7 @@
 #include "devices.h"
 #include "end.h"
 #include "etm.h"
+#include "guest.h"
 #include "idle.h"
 #include "link.h"
 #include "sysfs.h"
@@ -354,8 +355,12 @@ static int etm_pmu_enable_path(struct auxpmu_unit *unit)
 	struct bus_path *path;
 	int ret;
 
-	if (!config->sink && !config->own_sinks)
-		return trbe_there(unit->cpu) ? 0 : -ENODEV;
+	if (!config->sink && !config->own_sinks) {
+		if (!trbe_there(unit->cpu))
+			return -ENODEV;
+		guest_trace_buffer_may_be_on(true);
+		return 0;
+	}
 	path = bus_path_to(unit->cpu, config->sink);
 	ret = path ? bus_path_enable(path) : -ENODEV;
 	if (!ret)
@@ -383,6 +388,7 @@ static void etm_pmu_del(struct auxpmu_unit *unit)
 
 	if (!path) {
 		etm_release();
+		guest_trace_buffer_may_be_on(false);
 		return;
 	}
 	link_hold();
@@ -413,28 +419,35 @@ static void etm_pmu_tell_id(struct auxpmu_unit *unit)
 #endif
 }
 
-static int etm_pmu_arm(struct auxpmu_unit *unit)
+static noinline int etm_pmu_program(struct auxpmu_unit *unit)
 {
 	const struct auxpmu_event *aux = auxpmu_unit_event(unit);
-	const struct etm_config *config = aux->private;
+	int ret = etm_program(aux, aux->private);
+
+	if (ret)
+		return ret;
+	__this_cpu_write(lost, false);
+	etm_pmu_tell_id(unit);
+	return 0;
+}
+
+static int etm_pmu_arm(struct auxpmu_unit *unit)
+{
 	struct tmc *tmc = etm_pmu_tmc_here();
 	int ret = 0;
 
 	if (__this_cpu_read(ended))
 		return -ESHUTDOWN;
-	if (unit->starting || __this_cpu_read(lost)) {
-		ret = etm_program(aux, config);
-		if (ret)
-			return ret;
-		__this_cpu_write(lost, false);
-		etm_pmu_tell_id(unit);
-	}
+	if (unit->starting || __this_cpu_read(lost))
+		ret = etm_pmu_program(unit);
+	if (ret)
+		return ret;
 	if (!tmc)
 		trbe_start(unit);
 	else if (!unit->copies)
 		ret = tmc_start_in_area(tmc, unit);
 	if (!ret)
-		etm_start(config);
+		etm_start(auxpmu_unit_event(unit)->private);
 	return ret;
 }
 
@@ -451,8 +464,7 @@ static void etm_pmu_disarm(struct auxpmu_unit *unit)
 		return;
 	}
 	etm_stop();
-	trbe_stop();
-	if (trbe_failed())
+	if (!trbe_stop())
 		__this_cpu_write(lost, true);
 }
 

@@ -18,7 +18,6 @@
 #include <asm/sysreg.h>
 
 #include "auxpmu.h"
-#include "guest.h"
 #include "trbe.h"
 
 #define TRBLIMITR_E		BIT(0)
@@ -147,7 +146,7 @@ bool trbe_strays(void)
 }
 
 /* All that the trace unit has made is in memory behind this; of a buffer that is on. */
-static void trbe_drain(void)
+static __always_inline void trbe_drain(void)
 {
 	tsb_csync();
 	dsb(nsh);
@@ -158,7 +157,6 @@ static void trbe_off(const struct trbe *trbe)
 	u64 limit = read_sysreg_s(SYS_TRBLIMITR_EL1);
 
 	write_sysreg_s(limit & ~TRBLIMITR_E, SYS_TRBLIMITR_EL1);
-	guest_trace_buffer_is(false);
 	if (trbe->drain_again)
 		trbe_drain();
 	isb();
@@ -204,13 +202,12 @@ void trbe_start(const struct auxpmu_unit *unit)
 	isb();
 	write_sysreg_s((limit & TRBLIMITR_LIMIT) | mode | TRBLIMITR_TM_IGNORE | TRBLIMITR_E,
 		       SYS_TRBLIMITR_EL1);
-	guest_trace_buffer_is(true);
 	isb();
 	if (trbe->synchronize_again)
 		isb();
 }
 
-void trbe_stop(void)
+bool trbe_stop(void)
 {
 	struct trbe *trbe = this_cpu_ptr(&trbes);
 	u64 status;
@@ -226,11 +223,7 @@ void trbe_stop(void)
 	/* An interrupt of this window must not be taken for one of the next. */
 	write_sysreg_s(status & ~TRBSR_IRQ, SYS_TRBSR_EL1);
 	isb();
-}
-
-bool trbe_failed(void)
-{
-	return __this_cpu_read(trbes.fault);
+	return !trbe->fault;
 }
 
 void trbe_position(struct auxpmu_unit *unit, struct auxpmu_position *position)

@@ -38,15 +38,13 @@ void trbe_reset(void);
 /*
  * trbe_start() - let it write unit->window. Its trace unit is stopped.
  * trbe_stop() - let it write what its trace unit has still made, and switch it off. Every byte is
- * visible in memory then.
- * trbe_failed() - had it stopped because memory did not take what it wrote? What its trace unit
- * still holds is the rest of a packet then.
+ * visible in memory then. False if it had stopped because memory did not take what it wrote: what
+ * its trace unit still holds is the rest of a packet then.
  * trbe_position() - how far it got; &auxpmu_ops.position.
  * trbe_interrupted() - does it interrupt? If so the interrupt is acknowledged.
  */
 void trbe_start(const struct auxpmu_unit *unit);
-void trbe_stop(void);
-bool trbe_failed(void);
+bool trbe_stop(void);
 void trbe_position(struct auxpmu_unit *unit, struct auxpmu_position *position);
 bool trbe_interrupted(void);
 

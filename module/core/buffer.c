@@ -36,8 +36,7 @@ static u64 buffers_made;
 
 struct core_buffer *auxpmu_buffer_find(const struct perf_event *event)
 {
-	const struct perf_event *mapped = event->parent ?: event;
-	const void *rb = READ_ONCE(mapped->rb);
+	const void *rb = auxpmu_buffer_ring(event);
 	struct core_buffer *buffer;
 
 	if (!rb)

@@ -11,13 +11,33 @@ struct seq_file;
 void *auxpmu_buffer_setup(struct perf_event *event, void **pages, int nr_pages, bool overwrite);
 void auxpmu_buffer_free(void *aux);
 
+/* The ring that @event, or its parent, writes to. To be compared only. Any context. */
+static inline const void *auxpmu_buffer_ring(const struct perf_event *event)
+{
+	const struct perf_event *mapped = event->parent ?: event;
+
+	return READ_ONCE(mapped->rb);
+}
+
+/*
+ * Would auxpmu_buffer_find() find @buffer, in which a transaction of @event has just ended? Context
+ * as there, without a break since that transaction.
+ */
+static inline bool auxpmu_buffer_is_of(const struct core_buffer *buffer,
+				       const struct perf_event *event)
+{
+	const void *rb = READ_ONCE(buffer->rb);
+
+	return rb && rb == auxpmu_buffer_ring(event);
+}
+
 /**
  * auxpmu_buffer_find() - the buffer that the core will hand out for @event, if it is one of ours
  * @event: the event
  *
- * Looks it up by the address of the ring that the event writes to (its parent's, for an inherited
- * child), so that a caller can decide before perf_aux_output_begin(): the core warns when that is
- * called for a ring on which another PMU has a transaction.
+ * Looks it up by the address of the ring, so that a caller can decide before
+ * perf_aux_output_begin(): the core warns when that is called for a ring on which another PMU has a
+ * transaction.
  *
  * Any context, NMI included, under rcu_read_lock() or with IRQs off. The caller has to compare the
  * PMU.

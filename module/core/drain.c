@@ -42,7 +42,7 @@ static u64 drain_put_barrier_within(struct core_unit *unit, u64 bytes)
 	u64 barrier = core_unit_event(unit)->pub.needs.barrier;
 
 	/* Of a lap, the first bytes are not there any more. */
-	if (bytes < barrier || bytes > unit->pub.buffer->size)
+	if (!barrier || bytes < barrier || bytes > unit->pub.buffer->size)
 		return 0;
 	auxpmu_transaction_lost(unit, barrier);
 	drain_put_barrier(unit, unit->pub.window.from, barrier);
@@ -256,7 +256,8 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 	trace_auxpmu_disarm(unit, &position);
 	if (position.bytes > most || position.lost >= AUXPMU_POSITION_MAX)
 		drain_bad_position(unit, &position);
-	auxpmu_transaction_lost(unit, position.lost);
+	if (position.lost)
+		auxpmu_transaction_lost(unit, position.lost);
 	if (position.gap)
 		auxpmu_transaction_gap(unit);
 	if (position.collision)

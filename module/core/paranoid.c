@@ -241,7 +241,7 @@ static bool paranoid_is_due(const struct auxpmu_unit *unit, u64 bytes)
 static bool paranoid_interrupt_missing(struct auxpmu_unit *unit, struct paranoid_unit *watch,
 				       u64 bytes)
 {
-	if (core_unit(unit)->stats.interrupts != watch->interrupts)
+	if (local64_read(&core_unit(unit)->stats.interrupts) != watch->interrupts)
 		watch->unheard = 0;
 	else if (paranoid_is_due(unit, bytes))
 		watch->unheard++;
@@ -342,7 +342,7 @@ static int paranoid_arm(struct auxpmu_unit *unit)
 	int ret;
 
 	paranoid_note_behind(unit, watch);
-	watch->interrupts = core_unit(unit)->stats.interrupts;
+	watch->interrupts = local64_read(&core_unit(unit)->stats.interrupts);
 	ret = paranoid_real(unit->pmu)->arm(unit);
 	auxpmu_paranoid_leave(unit->pmu, "arm", before);
 	return ret;

@@ -185,12 +185,12 @@ long auxpmu_sample(struct perf_event *event, struct perf_output_handle *handle, 
 	if (core_fault(unit->pub.pmu, CORE_FAULT_SHORT_SAMPLE))
 		length = min_t(u64, length, size / 2);
 	if (!length)
-		auxpmu_count(unit, sample_no_trace);
+		local64_inc(&unit->stats.sample_no_trace);
 	trace_auxpmu_sample(unit, size, length);
 	ret = length < size ? sample_put_zeros(handle, size - length) : 0;
 	if (!ret)
 		ret = sample_put_trace(handle, unit, length);
-	auxpmu_count(unit, samples);
+	local64_inc(&unit->stats.samples);
 	if (owner)
 		auxpmu_session_release(unit);
 	return ret ?: size;

@@ -88,7 +88,7 @@ static enum auxpmu_result session_do_arm(struct core_unit *unit)
 	return AUXPMU_OK;
 }
 
-static enum auxpmu_result session_do_disarm(struct core_unit *unit)
+static __always_inline enum auxpmu_result session_do_disarm(struct core_unit *unit)
 {
 	enum auxpmu_result result;
 
@@ -168,18 +168,17 @@ static int session_check_irq_pending(struct core_unit *unit, int word, struct vi
 	visit->due = ops->irq_pending && ops->irq_pending(&unit->pub);
 	if (!visit->due)
 		return word;
-	auxpmu_count(unit, interrupts);
+	local64_inc(&unit->stats.interrupts);
 	session_request_word(unit, AUXPMU_REQ_HANDOVER, &wanted);
 	return wanted;
 }
 
 /* Such a unit does not trace: treat it as if arm() had failed. */
-static noinline enum auxpmu_result session_give_up(struct core_unit *unit,
-						   const struct visit *visit)
+static noinline enum auxpmu_result session_give_up(struct core_unit *unit, struct visit visit)
 {
 	trace_auxpmu_gap(unit);
 	unit->stats.gaps++;
-	session_arm_failed(unit, AUXPMU_ALWAYS_DUE, "irq_pending", visit->handovers, visit->empty);
+	session_arm_failed(unit, AUXPMU_ALWAYS_DUE, "irq_pending", visit.handovers, visit.empty);
 	return AUXPMU_FAILED;
 }
 
@@ -188,7 +187,7 @@ static __always_inline int session_arm_and_look(struct core_unit *unit, int word
 {
 	bool over = visit->handovers >= AUXPMU_HANDOVERS || visit->empty >= AUXPMU_EMPTY_HANDOVERS;
 	enum auxpmu_result result = unlikely(over) ?
-				    session_give_up(unit, visit) : session_do_arm(unit);
+				    session_give_up(unit, *visit) : session_do_arm(unit);
 
 	word = session_note(unit, word, AUXPMU_DO_ARM, result);
 	return result == AUXPMU_OK ? session_check_irq_pending(unit, word, visit) : word;
@@ -254,13 +253,18 @@ static bool session_must_wait(const struct core_unit *unit)
 	return unit->pub.pmu->desc->no_nmi && (in_nmi() || __this_cpu_read(auxpmu_sink_held));
 }
 
-void auxpmu_session_release(struct core_unit *unit)
+static __always_inline void session_release(struct core_unit *unit)
 {
 	int settled;
 
 	do {
 		settled = session_settle(unit);
 	} while (!atomic_try_cmpxchg(&unit->word, &settled, settled & ~AUXPMU_BUSY));
+}
+
+void auxpmu_session_release(struct core_unit *unit)
+{
+	session_release(unit);
 }
 
 bool auxpmu_session_acquire(struct core_unit *unit)
@@ -315,7 +319,7 @@ bool auxpmu_session_handover(struct core_unit *unit)
 {
 	u32 word;
 
-	auxpmu_count(unit, interrupts);
+	local64_inc(&unit->stats.interrupts);
 	session_request_word(unit, AUXPMU_REQ_HANDOVER, &word);
 	session_settle(unit);
 	return auxpmu_session_armed(unit);
@@ -330,15 +334,15 @@ bool auxpmu_interrupt(struct auxpmu *pmu)
 	if (auxpmu_paranoid_refuses(pmu, __func__))
 		return false;
 	unit = this_cpu_ptr(pmu->units);
-	auxpmu_count(unit, interrupts);
+	local64_inc(&unit->stats.interrupts);
 	if (session_must_wait(unit))
 		word = session_request_later(unit, AUXPMU_REQ_HANDOVER);
 	else
 		owner = session_request_word(unit, AUXPMU_REQ_HANDOVER, &word);
 	if (!(word & AUXPMU_HANDOVER))
-		auxpmu_count(unit, spurious);
+		local64_inc(&unit->stats.spurious);
 	if (owner)
-		auxpmu_session_release(unit);
+		session_release(unit);
 	return word & AUXPMU_HANDOVER;
 }
 EXPORT_SYMBOL_NS_GPL(auxpmu_interrupt, AUXPMU_NS);

@@ -62,12 +62,6 @@ static struct core_sink *sink_of(const struct core_unit *unit)
 	return sink ? core_sink(sink) : NULL;
 }
 
-/* The sink, if it has memory of its own and so the framework is in charge of it. */
-static struct core_sink *sink_to_collect(const struct core_unit *unit)
-{
-	return auxpmu_sink_collects(unit) ? sink_of(unit) : NULL;
-}
-
 /* A unit without a sink locks nothing, which sparse cannot follow: so it is told of no lock. */
 static void sink_lock(struct core_sink *sink)
 {
@@ -230,13 +224,11 @@ static void sink_begin(struct core_sink *sink, unsigned int cpu)
 		sink->collector = -1;
 }
 
-int auxpmu_sink_arm(struct core_unit *unit)
+int auxpmu_sink_switch_on(struct core_unit *unit)
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 	int ret = 0;
 
-	if (!sink)
-		return 0;
 	sink_lock(sink);
 	if (unit->pub.starting)
 		sink_begin(sink, unit->pub.cpu);
@@ -253,10 +245,10 @@ int auxpmu_sink_arm(struct core_unit *unit)
 
 void auxpmu_sink_withdraw(struct core_unit *unit)
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 	struct auxpmu_position position = {};
 
-	if (!sink)
+	if (!auxpmu_sink_collects(unit))
 		return;
 	sink_lock(sink);
 	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
@@ -278,7 +270,7 @@ static bool sink_wants(const struct core_sink *sink, const struct core_unit *uni
 }
 
 /* Its trace is about to be copied. */
-static void sink_hold(struct core_sink *sink)
+static void sink_stop(struct core_sink *sink)
 {
 	const struct auxpmu_sink_ops *has = sink->pub.desc->ops;
 
@@ -290,17 +282,15 @@ static void sink_hold(struct core_sink *sink)
 		sink->ops->stop(&sink->pub);
 }
 
-void auxpmu_sink_stop(struct core_unit *unit)
+void auxpmu_sink_hold(struct core_unit *unit)
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 
-	if (!sink)
-		return;
 	sink_lock(sink);
 	cpumask_clear_cpu(unit->pub.cpu, sink->armed);
 	sink->collecting = sink_wants(sink, unit);
 	if (sink->collecting)
-		sink_hold(sink);
+		sink_stop(sink);
 }
 
 /* All its trace has been collected, and units of other CPUs are armed. */
@@ -341,12 +331,10 @@ static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 	sink->collected = now;
 }
 
-void auxpmu_sink_go_on(struct core_unit *unit)
+void auxpmu_sink_let_go(struct core_unit *unit)
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 
-	if (!sink)
-		return;
 	if (sink->collecting) {
 		sink_collected(sink, unit);
 		/* If it fails, they write into nothing until one is armed, which starts it. */
@@ -363,7 +351,7 @@ void auxpmu_sink_go_on(struct core_unit *unit)
 
 u64 auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *position)
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 	u64 size = sink->pub.desc->size;
 
 	if (!sink->collecting)
@@ -378,7 +366,7 @@ u64 auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *p
 
 unsigned int auxpmu_sink_spans(const struct core_unit *unit, struct auxpmu_span spans[2])
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 
 	return sink->collecting ? sink->ops->spans(&sink->pub, spans) : 0;
 }
@@ -552,9 +540,9 @@ static unsigned int sink_tell(struct core_sink *sink, struct auxpmu *pmu)
 
 bool auxpmu_sink_hands_over(struct core_unit *unit)
 {
-	struct core_sink *sink = sink_to_collect(unit);
+	struct core_sink *sink = sink_of(unit);
 
-	if (!sink)
+	if (!auxpmu_sink_collects(unit))
 		return true;
 	unit->collect_due = sink_tell(sink, unit->pub.pmu) == unit->pub.cpu;
 	return unit->collect_due;

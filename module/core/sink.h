@@ -35,8 +35,16 @@ void auxpmu_sink_forget_sharer(struct core_event *aux);
 int auxpmu_sink_attach(struct core_unit *unit);
 void auxpmu_sink_detach(struct core_unit *unit);
 
+/* Of a unit whose trace the sink's memory has. */
+int auxpmu_sink_switch_on(struct core_unit *unit);
+void auxpmu_sink_hold(struct core_unit *unit);
+void auxpmu_sink_let_go(struct core_unit *unit);
+
 /* The unit is about to be armed: switch the sink on unless it is. 0, or the backend's errno. */
-int auxpmu_sink_arm(struct core_unit *unit);
+static inline int auxpmu_sink_arm(struct core_unit *unit)
+{
+	return auxpmu_sink_collects(unit) ? auxpmu_sink_switch_on(unit) : 0;
+}
 
 /* The unit could not be armed after that. */
 void auxpmu_sink_withdraw(struct core_unit *unit);
@@ -55,8 +63,17 @@ void auxpmu_sink_sampled(struct core_unit *unit);
  * that collects, stop the sink if need be, until the trace of all units has been copied; then it
  * goes on, for the other units. Else there is nothing to copy.
  */
-void auxpmu_sink_stop(struct core_unit *unit);
-void auxpmu_sink_go_on(struct core_unit *unit);
+static inline void auxpmu_sink_stop(struct core_unit *unit)
+{
+	if (auxpmu_sink_collects(unit))
+		auxpmu_sink_hold(unit);
+}
+
+static inline void auxpmu_sink_go_on(struct core_unit *unit)
+{
+	if (auxpmu_sink_collects(unit))
+		auxpmu_sink_let_go(unit);
+}
 
 /*
  * Between the two: as the operations of a unit with memory of its own. The position's bytes are not

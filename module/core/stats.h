@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include <asm/local64.h>
+
 /**
  * struct core_stats - counters of one unit since its PMU was registered; debugfs shows them by name
  * @produced: bytes the unit made, lost ones included
@@ -37,6 +39,8 @@
  * @contract_violations: times the backend broke the contract in auxpmu.h, see complaint.h; with
  *	paranoid=1 more of them are seen
  *
+ * A local64_t is one that an NMI may increment while the session's owner does.
+ *
  * Always: produced + padded == committed + lost_unit + lost_space + bytes not committed yet.
  */
 struct core_stats {
@@ -51,8 +55,8 @@ struct core_stats {
 	u64 wraps;
 	u64 truncations;
 	u64 partials;
-	u64 interrupts;
-	u64 spurious;
+	local64_t interrupts;
+	local64_t spurious;
 	u64 sessions;
 	u64 begins;
 	u64 ends;
@@ -65,8 +69,8 @@ struct core_stats {
 	u64 busy;
 	u64 sink_busy;
 	u64 no_unit;
-	u64 samples;
-	u64 sample_no_trace;
+	local64_t samples;
+	local64_t sample_no_trace;
 	u64 contract_violations;
 };
 

@@ -40,9 +40,8 @@ static u64 transaction_faulty_flags(struct auxpmu *pmu)
 static void transaction_end(struct core_unit *unit, u64 hold)
 {
 	struct auxpmu_buffer *buffer = unit->pub.buffer;
-	struct perf_event *event = unit->pub.event;
-	u64 flags = unit->flags | transaction_faulty_flags(unit->pub.pmu);
 	u64 size = auxpmu_transaction_uncommitted(unit) - hold;
+	u64 flags = unit->flags | transaction_faulty_flags(unit->pub.pmu);
 
 	/* Without trace there is no format, and the core writes no record unless a flag asks. */
 	if (size)
@@ -70,7 +69,7 @@ static void transaction_end(struct core_unit *unit, u64 hold)
 
 	if (flags & PERF_AUX_FLAG_TRUNCATED) {
 		unit->stats.truncations++;
-		auxpmu_disable_inatomic(event);
+		auxpmu_disable_inatomic(unit->pub.event);
 	}
 }
 
@@ -147,10 +146,13 @@ static u64 transaction_first_byte(const struct core_unit *unit)
 	return buffer->overwrite ? core_buffer(buffer)->head : unit->handle.head;
 }
 
-/* Open a transaction. The caller sets the position. */
-static enum auxpmu_result transaction_begin(struct core_unit *unit)
+/*
+ * Open a transaction in @buffer, which the core is about to hand out, or NULL. The caller sets the
+ * position.
+ */
+static __always_inline enum auxpmu_result transaction_begin(struct core_unit *unit,
+							    struct core_buffer *buffer)
 {
-	struct core_buffer *buffer = transaction_expected_buffer(unit);
 	void *aux;
 
 	if (!buffer)
@@ -209,7 +211,7 @@ static void transaction_say_refused(struct core_unit *unit)
 
 enum auxpmu_result auxpmu_transaction_begin(struct core_unit *unit)
 {
-	enum auxpmu_result result = transaction_begin(unit);
+	enum auxpmu_result result = transaction_begin(unit, transaction_expected_buffer(unit));
 
 	if (result == AUXPMU_OK) {
 		transaction_start_afresh(unit);
@@ -248,12 +250,6 @@ static u64 transaction_least_handover(const struct auxpmu_buffer *buffer)
 	return min_t(u64, PAGE_SIZE, buffer->size / 4);
 }
 
-/* Position up to which the core has room for trace. */
-static u64 transaction_limit(const struct core_unit *unit)
-{
-	return unit->head + unit->handle.size;
-}
-
 /*
  * Right after another transaction: is there too little room for a new one? (The core holds one byte
  * back.) For a unit with memory of its own, little room costs no interrupts: it does not know of
@@ -265,25 +261,37 @@ static bool transaction_too_little(const struct core_unit *unit, u64 space)
 	       !unit->rules_copy && space + 1 < transaction_least_handover(unit->pub.buffer);
 }
 
+/* Behind what a handover has kept back; a wake-up is not sooner than the least of a transaction. */
+static struct auxpmu_window_request transaction_request(const struct core_unit *unit)
+{
+	u64 least = transaction_least_handover(unit->pub.buffer);
+
+	return (struct auxpmu_window_request){
+		.head = unit->position,
+		.space = unit->handle.size - auxpmu_transaction_uncommitted(unit),
+		.wakeup = max_t(u64, unit->handle.wakeup, unit->head + least),
+		.overwrite = unit->pub.buffer->overwrite,
+	};
+}
+
 /*
  * A unit that is only looked at now and then does not begin in what it would fill meanwhile, at the
  * end of a chunk, if there is more room behind.
  */
-static struct auxpmu_window transaction_next_window(const struct core_unit *unit,
-						    const struct auxpmu_window_request *request)
+static noinline void transaction_find_window(struct core_unit *unit)
 {
+	const struct auxpmu_window_request request = transaction_request(unit);
 	const struct auxpmu_chunks *chunks = &unit->pub.buffer->chunks;
 
 	if (unit->window_least > unit->pub.rules.least) {
 		struct auxpmu_window_rules rules = unit->pub.rules;
-		struct auxpmu_window window;
 
 		rules.least = unit->window_least;
-		window = auxpmu_window_next(chunks, &rules, request);
-		if (!window.full)
-			return window;
+		unit->pub.window = auxpmu_window_next(chunks, &rules, &request);
+		if (!unit->pub.window.full)
+			return;
 	}
-	return auxpmu_window_next(chunks, &unit->pub.rules, request);
+	unit->pub.window = auxpmu_window_next(chunks, &unit->pub.rules, &request);
 }
 
 /*
@@ -291,44 +299,27 @@ static struct auxpmu_window transaction_next_window(const struct core_unit *unit
  */
 bool auxpmu_transaction_window(struct core_unit *unit)
 {
-	struct auxpmu_buffer *buffer = unit->pub.buffer;
-	u64 least = transaction_least_handover(buffer);
-	struct auxpmu_window_request request = {
-		.head = unit->position,
-		.wakeup = max_t(u64, unit->handle.wakeup, unit->head + least),
-		.overwrite = buffer->overwrite,
-	};
+	const struct auxpmu_window_request request = transaction_request(unit);
+	const struct auxpmu_buffer *buffer = unit->pub.buffer;
 
 	/* A handover may have kept back more bytes than are free now. */
 	if (!buffer->overwrite && unit->handle.size < auxpmu_transaction_uncommitted(unit))
 		return false;
-	request.space = unit->handle.size - auxpmu_transaction_uncommitted(unit);
 	if (transaction_too_little(unit, request.space))
 		return false;
-	unit->pub.window = transaction_next_window(unit, &request);
-	unit->window_limit = transaction_limit(unit);
+	if (unit->window_least || !auxpmu_window_next_plain(&buffer->chunks, &unit->pub.rules,
+							    &request, &unit->pub.window))
+		transaction_find_window(unit);
+	unit->window_limit = auxpmu_transaction_limit(unit);
 	unit->window_wakeup = unit->handle.wakeup;
 	if (unit->pub.window.full)
 		return false;
 	/* The rest behind the interrupt would be too little for a transaction. */
-	if (unit->pub.window.to - unit->pub.window.irq < least)
+	if (unit->pub.window.to - unit->pub.window.irq < transaction_least_handover(buffer))
 		unit->pub.window.irq = unit->pub.window.to;
 	if (unit->pub.window.from != unit->position)
 		auxpmu_transaction_pad(unit, unit->pub.window.from);
 	return true;
-}
-
-/*
- * A unit that was stopped inside its window goes on in it: after a sample, or when its task comes
- * back to this CPU.
- */
-bool auxpmu_transaction_goes_on(struct core_unit *unit)
-{
-	if (!unit->pub.buffer->overwrite && (unit->window_limit != transaction_limit(unit) ||
-					     unit->window_wakeup != unit->handle.wakeup))
-		return false;
-	return unit->position >= unit->pub.window.from &&
-	       auxpmu_window_rest(&unit->pub.rules, &unit->pub.window, unit->position);
 }
 
 /* Bytes below @position that newer ones have overwritten. */
@@ -385,15 +376,24 @@ static void transaction_change_buffer(struct core_unit *unit)
 	transaction_start_afresh(unit);
 }
 
+/* Nothing has to be looked up: @before is still the event's, and for it the same rules hold. */
+static bool transaction_same_again(const struct core_unit *unit, const struct core_buffer *before)
+{
+	return auxpmu_buffer_is_of(before, unit->pub.event) &&
+	       unit->rules_shared == core_unit_event(unit)->shares;
+}
+
 /*
  * Right behind the end of a transaction in @before, which may be freed meanwhile, but RCU keeps its
  * address from being reused while IRQs are off. If it fails (the buffer is being unmapped, or
  * aux_tail is nonsense), the bytes that were kept back are lost, and counted.
  */
-static enum auxpmu_result transaction_reopen(struct core_unit *unit,
-					     const struct auxpmu_buffer *before)
+static __always_inline enum auxpmu_result transaction_reopen(struct core_unit *unit,
+							     struct auxpmu_buffer *before)
 {
-	enum auxpmu_result result = transaction_begin(unit);
+	struct core_buffer *next = transaction_same_again(unit, core_buffer(before)) ?
+				   core_buffer(before) : transaction_expected_buffer(unit);
+	enum auxpmu_result result = transaction_begin(unit, next);
 
 	if (result != AUXPMU_OK) {
 		unit->stats.lost_space += auxpmu_transaction_uncommitted(unit);
@@ -420,7 +420,7 @@ static u64 transaction_behind_lap(const struct core_unit *unit)
 
 void auxpmu_transaction_end(struct core_unit *unit)
 {
-	const struct auxpmu_buffer *before = unit->pub.buffer;
+	struct auxpmu_buffer *before = unit->pub.buffer;
 	u64 behind = transaction_behind_lap(unit);
 
 	if (behind) {
@@ -442,7 +442,7 @@ enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit)
 {
 	u64 uncommitted = auxpmu_transaction_uncommitted(unit);
 	bool brim = uncommitted >= unit->handle.size;
-	const struct auxpmu_buffer *before = unit->pub.buffer;
+	struct auxpmu_buffer *before = unit->pub.buffer;
 	enum auxpmu_result result;
 
 	transaction_end(unit, brim ? min_t(u64, uncommitted, AUXPMU_KEPT_BACK) : 0);

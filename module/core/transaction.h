@@ -26,8 +26,24 @@ void auxpmu_transaction_end(struct core_unit *unit);
 /* Close the transaction and open the next; AUXPMU_NO_SPACE or AUXPMU_FAILED if that fails. */
 enum auxpmu_result auxpmu_transaction_renew(struct core_unit *unit);
 
-/* Can the unit go on in its present window? */
-bool auxpmu_transaction_goes_on(struct core_unit *unit);
+/* Position up to which the core has room for trace. */
+static inline u64 auxpmu_transaction_limit(const struct core_unit *unit)
+{
+	return unit->head + unit->handle.size;
+}
+
+/*
+ * Can the unit go on in its present window? It was stopped inside of it: for a sample, or until its
+ * task came back to this CPU.
+ */
+static inline bool auxpmu_transaction_goes_on(struct core_unit *unit)
+{
+	if (!unit->pub.buffer->overwrite && (unit->window_limit != auxpmu_transaction_limit(unit) ||
+					     unit->window_wakeup != unit->handle.wakeup))
+		return false;
+	return unit->position >= unit->pub.window.from &&
+	       auxpmu_window_rest(&unit->pub.rules, &unit->pub.window, unit->position);
+}
 
 /* Take the next window, and pad up to it.  False when there is no room. */
 bool auxpmu_transaction_window(struct core_unit *unit);

@@ -209,6 +209,9 @@ struct auxpmu_window auxpmu_window_next(const struct auxpmu_chunks *chunks,
 	struct auxpmu_window window = { 0 };
 	u64 limit = AUXPMU_NO_LIMIT;
 
+	if (auxpmu_window_next_plain(chunks, rules, request, &window))
+		return window;
+
 	window.from = window_start_at_or_above(chunks, rules, request->head);
 	if (request->overwrite && window_goes_round(chunks, rules)) {
 		u64 lap = auxpmu_chunks_bytes(chunks);

@@ -16,8 +16,8 @@ endif
 endif
 CXXFLAGS ?= -O2
 WARN := -Wall -Wextra -Werror
-# Includes name the room: "kit/event.h".
-INCLUDES := -I$(LIB)
+# Includes name the room: "kit/event.h". <linux/auxpmu.h> is that of this tree, whatever is installed.
+INCLUDES := -I$(LIB) -I$(LIB)../../uapi
 
 room = $(patsubst $(LIB)%.cc,$(O)/obj/lib/%.o,$(wildcard $(LIB)$(1)/*.cc))
 # To record, and to read what was recorded.

@@ -70,7 +70,8 @@ function skip_reason(line) {
 	return line == "" ? "no reason given" : line
 }
 
-/^# [^ ]+ took [0-9]+ s$/ { next }
+/^# [^ ]+ took [0-9]+ s$/ || /^    # (took [0-9]+|all of it: [0-9]+) s$/ { next }
+/^    # the first day of .*: [0-9]+ s$/ { printf "----  %s: %s\n", program, substr($0, 7); next }
 /^# program / { ran++; program = $3; cases = bad = 0; plan = -1; notes = ""; next }
 /^    1\.\.[0-9]+/ { plan = substr($1, 4) + 0; if (/# *SKIP/) plan_skip = skip_reason($0); else plan_skip = ""; next }
 /^    ok [0-9]+/ {

@@ -77,6 +77,11 @@ private:
 			wrong = text("PTWRITE %zu, of %zu, is %lx (%u bytes)", told, payloads.size(), value, size);
 		told++;
 	}
+	void overflowed(std::uint64_t behind) override
+	{
+		if (wrong.empty())
+			wrong = text("the internal buffer has overflowed behind instruction %zu at %lx", at, behind);
+	}
 	void error(int status, std::uint64_t offset, std::uint64_t behind) override
 	{
 		if (wrong.empty())

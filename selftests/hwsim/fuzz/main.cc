@@ -109,6 +109,8 @@ public:
 	{
 		std::vector<Executed> executed = run_stepped(program, kept);
 		count += executed.size();
+		if (bts)
+			give_back(*bts);
 		for (const Executed &one : executed)
 			payloads += one.payload.size > 0;
 		const perf_event_attr attr = attr_of_pt(seed);
@@ -116,9 +118,11 @@ public:
 			[this](std::uint64_t from, std::uint64_t to) { branches.write(from, to); });
 		if (!wrong.empty())
 			return "PT: " + wrong;
-		if (bts)
+		if (bts) {
+			give_back(*pt);
 			wrong = judge_bts(executed, run_traced(program, kept, *bts, attr_of(*bts)),
 				[this](std::uint64_t from, std::uint64_t to) { records.write(from, to); });
+		}
 		return wrong.empty() ? wrong : "BTS: " + wrong;
 	}
 	std::size_t instructions() const override { return count; }
@@ -129,6 +133,12 @@ public:
 	}
 
 private:
+	/* Units may exclude each other, and a driver of ours gives its own back a moment after the last event. */
+	static void give_back(const Pmu &pmu)
+	{
+		if (!auxpmu::wait_until_free(pmu.name(), std::chrono::minutes(1)))
+			throw std::runtime_error("the trace units of " + pmu.name() + " are not given back");
+	}
 	static std::optional<Pmu> find(const std::string &name)
 	{
 		auto found = Pmu::find(name);

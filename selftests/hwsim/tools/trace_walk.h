@@ -31,6 +31,8 @@ public:
 	/* The payload of a PTWRITE, and its size in bytes; the value that was loaded into CR3. */
 	virtual void payload(std::uint64_t, unsigned) {}
 	virtual void address_space(std::uint64_t) {}
+	/* The trace unit's internal buffer has overflowed behind the instruction at this address: trace is missing. */
+	virtual void overflowed(std::uint64_t) {}
 	/* libipt's error at this byte of the trace, behind the instruction at this address. The walk goes on at the next PSB. */
 	virtual void error(int status, std::uint64_t offset, std::uint64_t behind) = 0;
 
@@ -137,6 +139,7 @@ private:
 			flowing = false;
 			break;
 		case ptev_overflow:
+			listener.overflowed(last.ip);
 			flowing = false;
 			break;
 		case ptev_ptwrite:

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "../../../uapi/linux/auxpmu.h"
+#include <linux/auxpmu.h>
 
 #include "kit/result.h"
 

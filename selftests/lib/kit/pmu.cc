@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <format>
+#include <thread>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -74,6 +75,23 @@ Result<void> write_small_file(const std::string &path, std::string_view text)
 		return Error{code, std::format("\"{}\" cannot be written to {}: {}", text, path, std::strerror(code))};
 	}
 	return {};
+}
+
+bool units_held(const std::string &pmu)
+{
+	return read_small_file(devices + pmu + "/claim").value_or("").starts_with("held");
+}
+
+bool wait_until_free(const std::string &pmu, std::chrono::seconds limit)
+{
+	const auto end = std::chrono::steady_clock::now() + limit;
+
+	while (units_held(pmu)) {
+		if (std::chrono::steady_clock::now() > end)
+			return false;
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+	}
+	return true;
 }
 
 unsigned FormatField::width() const noexcept

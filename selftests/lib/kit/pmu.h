@@ -5,6 +5,7 @@
 #ifndef AUXPMU_KIT_PMU_H
 #define AUXPMU_KIT_PMU_H
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -23,6 +24,11 @@ namespace auxpmu
 std::optional<std::string> read_small_file(const std::string &path);
 /* Writes to such a file in one write(). The file must exist. */
 Result<void> write_small_file(const std::string &path, std::string_view text);
+
+/* PMUs of auxpmu for trace units of hardware: does its claim hold them (the file "claim")? */
+bool units_held(const std::string &pmu);
+/* Waits until they are given back, a moment after the last event. False if that takes longer. */
+bool wait_until_free(const std::string &pmu, std::chrono::seconds limit);
 
 /* One entry of format/: a config word and the bits of it, lowest first; "config:0-3,8" has two ranges. */
 struct FormatField {

@@ -74,6 +74,15 @@ std::uint64_t Statistics::operator[](std::string_view counter) const
 	return row(counter).total;
 }
 
+std::map<std::string, std::uint64_t, std::less<>> Statistics::totals() const
+{
+	std::map<std::string, std::uint64_t, std::less<>> all;
+
+	for (const auto &[name, row] : rows)
+		all[name] = row.total;
+	return all;
+}
+
 std::uint64_t Statistics::on_cpu(std::string_view counter, unsigned cpu) const
 {
 	auto &cpus = row(counter).cpus;

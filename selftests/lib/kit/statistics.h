@@ -28,6 +28,8 @@ public:
 	/* The sum over all CPUs; for a counter that does not exist it throws std::out_of_range with the name. */
 	std::uint64_t operator[](std::string_view counter) const;
 	std::uint64_t on_cpu(std::string_view counter, unsigned cpu) const;
+	/* The sums of all counters by their names. */
+	std::map<std::string, std::uint64_t, std::less<>> totals() const;
 	/* The difference between these counters and those of "before". */
 	Statistics since(const Statistics &before) const;
 	/* The counters that are not zero, as readable text. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../uapi/linux/auxpmu.h"
+#include <linux/auxpmu.h>
 
 #include "kit/handle.h"
 #include "kit/pmu.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "../../../uapi/linux/auxpmu.h"
+#include <linux/auxpmu.h>
 
 namespace auxpmu
 {

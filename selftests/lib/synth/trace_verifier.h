@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "../../../uapi/linux/auxpmu.h"
+#include <linux/auxpmu.h>
 
 #include "kit/aux_ring.h"
 

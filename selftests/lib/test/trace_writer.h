@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "../../../uapi/linux/auxpmu.h"
+#include <linux/auxpmu.h>
 
 struct TraceWriter {
 	std::uint32_t size = 256;

@@ -112,7 +112,7 @@ TEST_CASE("The reason for a refused config can be read in the log, once", "[synt
 TEST_CASE("A branch stack is refused, and the log says where else to take it", "[synth][config]")
 {
 	need_synthetic();
-	KernelLog::until_heard("branch stack refused");
+	until_heard("branch stack refused");
 	KernelLog log;
 	auto attr = pmu().attr();
 

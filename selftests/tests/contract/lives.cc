@@ -146,7 +146,7 @@ TEST_CASE("The log says once of each event that it is on and has no AUX area, an
 	pin(0);
 	setup.target = Target::on_cpu(0);
 	/* Ten lines in five seconds is the kernel's limit, for all events together. */
-	KernelLog::until_heard(words);
+	until_heard(words);
 	tell();
 	told = 0;
 	for (std::uint64_t events = 1; events <= 2; events++) {

@@ -150,7 +150,10 @@ void compare_answers_to_nobody(const std::vector<Ask> &asks, const Meant &meant)
 {
 	wait_until_free();
 	const Errors to_nobody = answers_to_nobody(theirs(), asks);
-	CHECK(differences(asks, answers_to_nobody(pmu(), asks), to_nobody, meant) == "");
+	const bool another = !another_in_tree().empty();
+	CHECK(differences(asks, answers_to_nobody(pmu(), asks), to_nobody, [&](const Ask &ask, int ours, int theirs) {
+		return meant(ask, ours, theirs) || (another && ours == EACCES);
+	}) == "");
 }
 
 std::map<std::string, std::uint64_t> fields()

@@ -163,7 +163,7 @@ TEST_CASE("Who may not see the kernel gets EACCES, also without the kernel, and 
 	Paranoid knob(2);
 	REQUIRE(knob);
 	/* Earlier tests cause the same message often. */
-	KernelLog::until_heard("auxpmu_bts: event refused: records hold");
+	until_heard("auxpmu_bts: event refused: records hold");
 	KernelLog log;
 	CHECK(succeeded(spawn([] { return become_nobody() && !may_open(true) && !may_open(false); })));
 	CHECK(log.says(
@@ -180,7 +180,7 @@ TEST_CASE("There is nothing to configure", "[bts]")
 	need("auxpmu_bts");
 	perf_event_attr attr = make_attr(on_cpu(0, 16 * KiB));
 	attr.config = 1;
-	KernelLog::until_heard("auxpmu_bts: event refused: config");
+	until_heard("auxpmu_bts: event refused: config");
 	KernelLog log;
 	auto event = Event::open(attr, Target::task());
 	REQUIRE_FALSE(event);

@@ -28,14 +28,14 @@ enum class Harm {
 	refusal,  /* a register cannot be written */
 };
 
-struct Fault {
+struct HardwareFault {
 	const char *name;
 	const char *value;
 	Harm harm;
 	const char *counter; /* in errors/, which counts the harm */
 };
 
-constexpr Fault pt_faults[] = {
+constexpr HardwareFault pt_faults[] = {
 	{"lost-pmi", "1", Harm::late, "stopped"},
 	{"late-pmi", "20000", Harm::late, "stopped"},
 	{"doubled-pmi", "1", Harm::none, ""},
@@ -48,7 +48,7 @@ constexpr Fault pt_faults[] = {
 	{"gp", "0x561", Harm::refusal, "fault"},
 	{"gp", "0x571", Harm::refusal, "fault"},
 };
-constexpr Fault bts_faults[] = {
+constexpr HardwareFault bts_faults[] = {
 	{"lost-pmi", "1", Harm::late, "full"},
 	{"late-pmi", "20000", Harm::late, "full"},
 	{"doubled-pmi", "1", Harm::none, ""},
@@ -60,7 +60,7 @@ constexpr Fault bts_faults[] = {
 class Hurt
 {
 public:
-	explicit Hurt(const Fault &one) : name(one.name) { tell_hardware("fault " + name + ":" + one.value); }
+	explicit Hurt(const HardwareFault &one) : name(one.name) { tell_hardware("fault " + name + ":" + one.value); }
 	~Hurt() { end(); }
 	Hurt(const Hurt &) = delete;
 	void end() { tell_hardware("fault " + name + ":0"); }
@@ -162,7 +162,7 @@ void check_interrupts(const Outcome &outcome, const Outcome &usual)
 		CHECK(outcome.counted["interrupts"] == usual.counted["interrupts"]);
 }
 
-void check_harmed(const Outcome &outcome, const Outcome &usual, const Fault &fault, AuxMode mode)
+void check_harmed(const Outcome &outcome, const Outcome &usual, const HardwareFault &fault, AuxMode mode)
 {
 	const Statistics &counted = outcome.counted;
 
@@ -221,7 +221,7 @@ struct Usual {
 	std::optional<Outcome> outcome;
 };
 
-void hurt(const Fault &fault, AuxMode mode, int cpu, const Usual &usual)
+void hurt(const HardwareFault &fault, AuxMode mode, int cpu, const Usual &usual)
 {
 	pin(cpu);
 	Patient patient(mode, cpu);
@@ -254,7 +254,8 @@ TEST_CASE("Whatever the unit does, it is told and counted exactly, and the same 
 	int n = 0;
 	for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
 		const Usual usual(mode);
-		for (const Fault &fault : pt ? std::span<const Fault>(pt_faults) : std::span<const Fault>(bts_faults)) {
+		for (const HardwareFault &fault :
+			pt ? std::span<const HardwareFault>(pt_faults) : std::span<const HardwareFault>(bts_faults)) {
 			const int cpu = n++ % cpus();
 			INFO(fault.name << ":" << fault.value << ", "
 					<< (mode == AuxMode::overwrite ? "overwrite" : "full trace") << ", CPU "
@@ -267,7 +268,7 @@ TEST_CASE("Whatever the unit does, it is told and counted exactly, and the same 
 TEST_CASE("A unit that stopped while nobody listened goes on when somebody does", "[hardware][hurt][.]")
 {
 	need_hardware();
-	const Fault lost = {"lost-pmi", "1", Harm::late, ""};
+	const HardwareFault lost = {"lost-pmi", "1", Harm::late, ""};
 	for (int cpu = 0; cpu < cpus(); cpu++) {
 		INFO("CPU " << cpu);
 		pin(cpu);
@@ -336,7 +337,7 @@ TEST_CASE("An NMI that comes behind a refusal is not taken for the unit's", "[ha
 {
 	need_hardware();
 	pin(0);
-	const Fault refused = {"gp", options().pmu == "auxpmu_pt" ? "0x570" : "0x1d9", Harm::refusal, "fault"};
+	const HardwareFault refused = {"gp", options().pmu == "auxpmu_pt" ? "0x570" : "0x1d9", Harm::refusal, "fault"};
 	Patient patient(AuxMode::full_trace, 0);
 	Event other = sampler(20'000, false);
 	/* The number of NMIs that our handler claims while more than twenty of the other event come. */
@@ -380,7 +381,7 @@ TEST_CASE("A lap that nobody interrupts is a lap of trace, from the first byte t
 	pin(0);
 	/* Otherwise the watchdog's NMIs would find the stopped unit, whose own PMI is lost. */
 	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
-	const Fault lost = {"lost-pmi", "1", Harm::late, ""};
+	const HardwareFault lost = {"lost-pmi", "1", Harm::late, ""};
 	/* Regions are a 16th of the area; with regions of one page, the lap would end inside the last one. */
 	constexpr std::uint64_t size = 256 * KiB, region = size / 16;
 	Tracer tracer(on_cpu(0, size));

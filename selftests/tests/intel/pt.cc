@@ -89,7 +89,7 @@ TEST_CASE("What is refused is said: which field, and what it may be", "[pt][ask]
 		CHECK(log.says("auxpmu_pt: event refused: " + why));
 	};
 
-	KernelLog::until_heard("auxpmu_pt: event refused: ");
+	until_heard("auxpmu_pt: event refused: ");
 	said(0x4, 0, "config has bits outside the fields in sysfs format/: 0x4");
 	said(0, 1, "config1, config2, config3 or config4 is not 0");
 	said(0x2000, 0, "branch takes pt; without both, branches are traced");
@@ -485,7 +485,7 @@ TEST_CASE("An interrupt is one NMI, which the kernel knows and counts once", "[p
 	Knob watchdog("/proc/sys/kernel/nmi_watchdog", "0");
 	Tracer tracer(setup);
 	constexpr const char *nobodys = "NMI received for unknown reason";
-	KernelLog::until_heard(nobodys);
+	until_heard(nobodys);
 	KernelLog log;
 	/* Some kernels do not show the PMI line before their own handler has counted one. */
 	Event counter = sampler(20'000, false);

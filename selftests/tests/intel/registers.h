@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../hwsim/x86/control.h"
+#include "shared/fault.h"
 #include "shared/fixture.h"
 
 namespace auxpmu::test
@@ -110,6 +111,8 @@ inline void tell_hardware(const std::string &command)
 	std::uint64_t a = Control::cpuid_leaf, b = 0, c = reinterpret_cast<std::uint64_t>(command.data()),
 		      d = command.size();
 
+	if (!Fault::allowed())
+		SKIP("no faults are asked for, see NO_FAULTS");
 	asm volatile("cpuid" : "+a"(a), "+b"(b), "+c"(c), "+d"(d) : : "memory");
 	if (static_cast<std::uint32_t>(b) != Control::signature)
 		SKIP("this machine is not the virtual trace hardware");

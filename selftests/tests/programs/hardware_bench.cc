@@ -531,11 +531,8 @@ double session(const std::string &name, Target target)
 
 void wait_until_free(const std::string &ours)
 {
-	const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-
-	while (read_small_file("/sys/bus/event_source/devices/" + ours + "/claim").value_or("").starts_with("held"))
-		if (std::chrono::steady_clock::now() > end)
-			throw std::runtime_error("the trace units are not given back");
+	if (!auxpmu::wait_until_free(ours, std::chrono::seconds(20)))
+		throw std::runtime_error("the trace units are not given back");
 }
 
 /* The measurement of setup_aux() for an area of so many bytes. */

@@ -570,48 +570,12 @@ bool succeeded(pid_t child)
 	return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-KernelLog::KernelLog() : file(::open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
-{
-	if (file)
-		::lseek(file.get(), 0, SEEK_END);
-}
-
-/* In the format of /dev/kmsg: priority, number, microseconds, flags; text. */
-std::vector<std::string> KernelLog::records()
-{
-	std::vector<std::string> found;
-	char line[8192];
-
-	while (file) {
-		ssize_t n = ::read(file.get(), line, sizeof(line));
-
-		if (n < 0 && errno == EPIPE)
-			continue; /* the log has overwritten our position: continue with the oldest record */
-		if (n <= 0)
-			break;
-		std::string text(line, static_cast<std::size_t>(n));
-		found.push_back(text.substr(0, text.find('\n')));
-	}
-	return found;
-}
-
-std::vector<std::string> KernelLog::lines()
-{
-	std::vector<std::string> found = records();
-
-	for (auto &line : found)
-		line.erase(0, line.find(';') + 1);
-	return found;
-}
-
-void KernelLog::until_heard(std::string_view text)
+void until_heard(std::string_view text)
 {
 	const auto silent = [text] {
-		KernelLog log;
+		KernelLog log(KernelLog::From::oldest);
 		double said = -60, now = 0;
 
-		if (log.file)
-			::lseek(log.file.get(), 0, SEEK_SET);
 		for (const auto &record : log.records()) {
 			unsigned long long at;
 
@@ -625,14 +589,6 @@ void KernelLog::until_heard(std::string_view text)
 
 	while (silent())
 		std::this_thread::sleep_for(std::chrono::milliseconds(100));
-}
-
-bool KernelLog::says(std::string_view text)
-{
-	for (const auto &line : lines())
-		if (line.find(text) != std::string::npos)
-			return true;
-	return false;
 }
 
 } // namespace auxpmu::test

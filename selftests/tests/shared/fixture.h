@@ -23,6 +23,7 @@
 #include "kit/data_ring.h"
 #include "kit/event.h"
 #include "kit/handle.h"
+#include "kit/kernel_log.h"
 #include "kit/liveness.h"
 #include "kit/pmu.h"
 #include "kit/statistics.h"
@@ -241,26 +242,11 @@ private:
 	UniqueFd in, out;
 };
 
-/* The messages that the kernel logs from now on. */
-class KernelLog
-{
-public:
-	KernelLog();
-	/* Lines since this object was created or last asked. */
-	std::vector<std::string> lines();
-	/* Is there a line with this text? */
-	bool says(std::string_view text);
-	/*
-	 * Waits until the kernel logs a message again that its rate limit may suppress because it came too often
-	 * (printk_ratelimited(): ten times in five seconds). Returns at once if the message never came.
-	 */
-	static void until_heard(std::string_view text);
-
-private:
-	std::vector<std::string> records();
-
-	UniqueFd file;
-};
+/*
+ * Waits until the kernel logs a message again that its rate limit may suppress because it came too often (printk_ratelimited(): ten
+ * times in five seconds). Returns at once if the message never came.
+ */
+void until_heard(std::string_view text);
 
 } // namespace auxpmu::test
 

@@ -37,6 +37,17 @@ inline void need_in_tree()
 		SKIP("the kernel's own " << intree() << " is not there");
 }
 
+/*
+ * The in-tree PMU with an AUX area that a claim of the PMU under test does not hold, if the machine has one; beside it users need
+ * CAP_PERFMON (docs/compatibility.md).
+ */
+inline std::string another_in_tree()
+{
+	const std::string other = intree() == "intel_pt" ? "intel_bts" : "intel_pt";
+
+	return Pmu::find(other) ? other : "";
+}
+
 inline std::string attribute(const std::string &name, const std::string &of = options().pmu)
 {
 	return read_small_file("/sys/bus/event_source/devices/" + of + "/" + name).value_or("");
@@ -59,7 +70,7 @@ inline unsigned long nr_filters()
 /* Waits for the release of the units, which happens a moment after the last event is gone. */
 inline void wait_until_free(const std::string &pmu = options().pmu)
 {
-	wait_until("the trace units to be given back", [&] { return !attribute("claim", pmu).starts_with("held"); });
+	wait_until("the trace units to be given back", [&] { return !units_held(pmu); });
 }
 
 /* Produces trace: a few bytes of PT, or two and more records of BTS, for each of these calls. */
