@@ -8,9 +8,12 @@
 #ifndef HWSIM_ARM64_CORESIGHT_H
 #define HWSIM_ARM64_CORESIGHT_H
 
+#include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "component.h"
@@ -33,6 +36,41 @@ public:
 
 	std::mutex lock;
 
+	/*
+	 * Registers of shared components that are used, and by which processor something was last stored there. To be called with the
+	 * lock held.
+	 */
+	void used(unsigned cpu, bool stored)
+	{
+		uses++;
+		if (stored)
+			user = cpu;
+		in_use.notify_all();
+	}
+	/*
+	 * Waits until @is_so(). Gives up when another processor is not at work on the components, or has used them so often that it has
+	 * had its time, or when the host has not let it for very long.
+	 */
+	template <class Condition>
+	bool wait_for_others(unsigned cpu, std::unique_lock<std::mutex> &held, Condition &&is_so)
+	{
+		if (is_so() || !user || *user == cpu)
+			return is_so();
+		const std::uint64_t before = uses;
+		const auto until = std::chrono::steady_clock::now() + longest_wait;
+		waits.begun++;
+		while (!is_so() && *user != cpu && uses - before <= most_uses)
+			if (in_use.wait_until(held, until) == std::cv_status::timeout) {
+				waits.timed_out += !is_so();
+				break;
+			}
+		return is_so();
+	}
+	struct Waits {
+		std::uint64_t begun = 0, timed_out = 0;
+	};
+	const Waits &waited() const { return waits; }
+
 	void set_faults(const Faults &now);
 	/* The input that the trace unit of this processor feeds; null if it has no output. */
 	AtbReceiver *input_of(unsigned cpu) const;
@@ -53,6 +91,10 @@ public:
 	const Topology topology;
 
 private:
+	/* A driver that stops, reads and starts a sink uses less than a hundred. */
+	static constexpr std::uint64_t most_uses = 1000;
+	static constexpr std::chrono::milliseconds longest_wait{200};
+
 	std::vector<std::size_t> tmcs() const;
 	void make(const Topology::Node &node, GuestMemory &memory);
 	void connect(std::size_t from, unsigned output);
@@ -66,6 +108,10 @@ private:
 	const Interrupt interrupt;
 	std::vector<std::unique_ptr<Component>> components; /* by node; null for a trace unit or a trace buffer */
 	std::vector<Component *> by_page;
+	std::condition_variable in_use;
+	std::uint64_t uses = 0;
+	Waits waits;
+	std::optional<unsigned> user;
 };
 
 /*
@@ -76,6 +122,11 @@ class AtbPort final : public TraceSink
 {
 public:
 	AtbPort(Coresight &with, AtbReceiver *input) : coresight(with), to(input) {}
+	/* Of this processor, for which the host may be waited while may_wait() says so. */
+	AtbPort(Coresight &with, unsigned of, bool (*may_wait)())
+		: coresight(with), to(with.input_of(of)), cpu(of), may_wait(may_wait)
+	{
+	}
 	/* Sets the trace ID (TRCTRACEIDR); to be called before take(). */
 	void set_id(std::uint8_t now) { id = now; }
 
@@ -84,6 +135,19 @@ public:
 	{
 		const std::lock_guard guard(coresight.lock);
 		return bytes.empty() ? 0 : to->receive(id, bytes);
+	}
+	/*
+	 * On silicon a path is closed for as long as the processor that sets up its sink takes for some hundred instructions, however fast
+	 * this one traces. Under QEMU the host may stop the other in the midst of them.
+	 */
+	bool wait() override
+	{
+		if (!may_wait)
+			return false;
+		if (!may_wait())
+			return true;
+		std::unique_lock held(coresight.lock);
+		return coresight.wait_for_others(cpu, held, [this] { return to->room(id); });
 	}
 	void trigger() override
 	{
@@ -94,6 +158,8 @@ public:
 private:
 	Coresight &coresight;
 	AtbReceiver *const to;
+	const unsigned cpu = 0;
+	bool (*const may_wait)() = nullptr;
 	std::uint8_t id = 0;
 };
 

@@ -19,6 +19,11 @@ public:
 	virtual std::size_t take(std::span<const std::uint8_t> bytes) = 0;
 	/* Of the bytes behind those that the last take() took, how many are gone: memory did not take them. */
 	virtual std::size_t gone() const { return 0; }
+	/*
+	 * More waits for the sink than the trace unit's FIFO holds. True if that is the host's doing, which has not let another
+	 * processor go on: the sink takes trace again, or may at the next try. False if it is the machine's, and trace is lost.
+	 */
+	virtual bool wait() { return false; }
 	/* The trace unit signals a trigger. */
 	virtual void trigger() = 0;
 

@@ -125,6 +125,8 @@ void TraceUnit::stop()
 	review();
 	stream.stop();
 	flush();
+	if (!fifo.empty() && sink.wait())
+		send();
 	if (!fifo.empty() || stream.overflowing()) {
 		counts.lost += fifo.size();
 		fifo.clear();
@@ -375,6 +377,13 @@ void TraceUnit::timestamp_if_due()
 /* Trace that the sink does not take waits in the FIFO. If too much waits, an overflow begins, which lasts until the FIFO is empty. */
 void TraceUnit::flush()
 {
+	send();
+	if (fifo.size() > fifo_size && !stream.overflowing() && !sink.wait())
+		begin_overflow();
+}
+
+void TraceUnit::send()
+{
 	const auto told = stream.pending();
 	counts.bytes += told.size();
 	fifo.insert(fifo.end(), told.begin(), told.end());
@@ -386,8 +395,6 @@ void TraceUnit::flush()
 		counts.lost += gone;
 		processor.lost();
 	}
-	if (fifo.size() > fifo_size && !stream.overflowing())
-		begin_overflow();
 }
 
 void TraceUnit::begin_overflow()

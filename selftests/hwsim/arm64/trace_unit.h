@@ -188,6 +188,7 @@ private:
 	void timestamp();
 	void timestamp_if_due();
 	void flush();
+	void send();
 	void begin_overflow();
 	void end_overflow(const Place &here);
 

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <functional>
+
 #include "../arm64/trace_unit.h"
 #include "etm_words.h"
 
@@ -92,6 +94,11 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 		return size;
 	}
 	std::size_t gone() const override { return in_vain; }
+	bool wait() override
+	{
+		waits++;
+		return waited();
+	}
 	void trigger() override { triggers++; }
 	/* The processor */
 	std::uint32_t context_id() override { return context; }
@@ -104,6 +111,10 @@ struct Machine final : TraceSink, TraceProcessor, arm64::Clock {
 
 	bool on = true;
 	std::size_t room = SIZE_MAX, in_vain = 0;
+	std::function<bool()> waited = [] {
+		return false;
+	};
+	unsigned waits = 0;
 	std::vector<std::uint8_t> bytes;
 	unsigned triggers = 0, losses = 0, resumptions = 0;
 	std::vector<std::uint64_t> beginnings;
@@ -490,6 +501,33 @@ TEST_CASE("What a full sink does not take waits; what is too much is lost, and t
 	m.switch_off();
 	const std::string text = m.said();
 	CHECK(text.find("overflow sync info on ") != text.npos);
+}
+
+TEST_CASE("A trace unit does not overflow while the host is waited for", "[trace-unit]")
+{
+	Machine m;
+	m.room = 0;
+	const auto run_far = [&m] {
+		for (unsigned i = 0; i < 2500; i++)
+			m.run(0x40'1000, 1, Branch::indirect_jump, 0x40'1000 + (i % 2) * 0x100'0000);
+	};
+	m.switch_on();
+	m.waited = [] {
+		return true;
+	};
+	run_far();
+	CHECK(m.losses == 0);
+	CHECK(m.bytes.empty());
+	CHECK(m.waits > 0);
+	m.waited = [&m] {
+		m.room = SIZE_MAX;
+		return true;
+	};
+	m.switch_off();
+	CHECK(m.losses == 0);
+	CHECK(m.unit.statistics().lost == 0);
+	CHECK(m.bytes.size() == m.unit.statistics().bytes);
+	CHECK(m.said().find("overflow") == std::string::npos);
 }
 
 TEST_CASE("What is left when the trace unit is switched off is lost", "[trace-unit]")

@@ -221,7 +221,7 @@ void Arm64Vcpu::access(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	if (qemu_plugin_mem_is_store(info))
 		store(info, physical);
 	else
-		window.load(physical, memory);
+		window.load(index, physical, memory);
 	whole.interrupts().deliver(memory);
 }
 
@@ -240,7 +240,7 @@ void Arm64Vcpu::store(qemu_plugin_meminfo_t info, std::uint64_t physical)
 	}
 	if (window.flushes(physical, stored))
 		unit.synchronize_buffer();
-	window.store(physical, stored, bytes, memory);
+	window.store(index, physical, stored, bytes, memory);
 }
 
 /* If the store enables the trace unit, trace begins with the first block that is translated with flow instrumentation. */

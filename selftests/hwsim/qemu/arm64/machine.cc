@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "../../base/number.h"
+#include "../big_lock.h"
 #include "../options.h"
 #include "../translator.h"
 #include "../virtual_clock.h"
@@ -83,9 +84,10 @@ bool Arm64Machine::option(std::string_view name, std::string_view value)
 
 void Arm64Machine::begin(unsigned cpus)
 {
-	if (!VirtualClock::find())
-		refuse("this QEMU does not export qemu_clock_get_ns(), which timestamps take; build it with "
-		       "--enable-modules");
+	if (!VirtualClock::find() || !BigLock::find())
+		refuse("this QEMU does not export qemu_clock_get_ns(), which timestamps take, and bql_locked(), with "
+		       "which "
+		       "one processor waits for another; build it with --enable-modules");
 	std::ifstream file(profile);
 	if (!file)
 		refuse(profile.empty()
@@ -131,12 +133,13 @@ std::string Arm64Machine::statistics() const
 	if (window->empty())
 		return "";
 	const arm64::Tmc::Counts sinks = shared->tmc_statistics();
-	char text[256];
+	char text[512];
 	std::snprintf(text, sizeof text,
 		"hwsim: sinks: starts %" PRIu64 " captured %" PRIu64 " discarded %" PRIu64 " full %" PRIu64
-		" flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " capturing %u \n",
+		" flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " waits %" PRIu64 " timed-out %" PRIu64
+		" capturing %u \n",
 		sinks.starts, sinks.bytes, sinks.discarded, sinks.wraps, sinks.flushes, sinks.errors,
-		window->refused_stores(), shared->tmcs_on());
+		window->refused_stores(), shared->waited().begun, shared->waited().timed_out, shared->tmcs_on());
 	return text;
 }
 

@@ -20,7 +20,8 @@ void RegisterWindow::show_all(GuestMemory &memory)
 }
 
 /* The guest's store has left its value in memory; this function replaces that with the value that the register reads as. */
-void RegisterWindow::store(std::uint64_t physical, std::uint64_t value, unsigned bytes, GuestMemory &memory)
+void RegisterWindow::store(
+	unsigned cpu, std::uint64_t physical, std::uint64_t value, unsigned bytes, GuestMemory &memory)
 {
 	const std::lock_guard guard(coresight.lock);
 	Component *const component = coresight.at(page_of(physical));
@@ -36,9 +37,10 @@ void RegisterWindow::store(std::uint64_t physical, std::uint64_t value, unsigned
 	if (!known)
 		count_refused();
 	update(page_of(physical), *component, memory);
+	coresight.used(cpu, true);
 }
 
-void RegisterWindow::load(std::uint64_t physical, GuestMemory &memory)
+void RegisterWindow::load(unsigned cpu, std::uint64_t physical, GuestMemory &memory)
 {
 	const std::lock_guard guard(coresight.lock);
 	Component *const component = coresight.at(page_of(physical));
@@ -46,6 +48,7 @@ void RegisterWindow::load(std::uint64_t physical, GuestMemory &memory)
 		return;
 	component->was_read(static_cast<std::uint32_t>(physical % Component::page));
 	update(page_of(physical), *component, memory);
+	coresight.used(cpu, false);
 }
 
 bool RegisterWindow::flushes(std::uint64_t physical, std::uint64_t value)

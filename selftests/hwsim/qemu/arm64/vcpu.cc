@@ -5,6 +5,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "../big_lock.h"
 #include "../virtual_clock.h"
 
 namespace hwsim::qemu
@@ -43,7 +44,7 @@ Arm64Vcpu::Arm64Vcpu(unsigned number, Arm64Machine &with)
 	  control(with.control()), errata(with.errata()), parts{with.coresight().topology.of_cpu(Kind::ete, number),
 								  with.coresight().topology.of_cpu(Kind::trbe, number),
 								  with.coresight().topology.of_cpu(Kind::etm, number)},
-	  port(with.coresight(), with.coresight().input_of(number)),
+	  port(with.coresight(), number, BigLock::is_free_of),
 	  unit(features(parts.etm, with.coresight().topology.el2), virtual_counter,
 		  parts.etm ? static_cast<arm64::TraceSink &>(port) : trbe, *this, settings.faults)
 {
