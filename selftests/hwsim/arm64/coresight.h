@@ -59,11 +59,9 @@ public:
 		const std::uint64_t before = uses;
 		const auto until = std::chrono::steady_clock::now() + longest_wait;
 		waits.begun++;
-		while (!is_so() && *user != cpu && uses - before <= most_uses)
-			if (in_use.wait_until(held, until) == std::cv_status::timeout) {
-				waits.timed_out += !is_so();
-				break;
-			}
+		const bool settled = in_use.wait_until(
+			held, until, [&] { return is_so() || *user == cpu || uses - before > most_uses; });
+		waits.timed_out += !settled;
 		return is_so();
 	}
 	struct Waits {

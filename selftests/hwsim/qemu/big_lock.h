@@ -9,7 +9,7 @@ namespace hwsim::qemu
 class BigLock
 {
 public:
-	/* False if this QEMU exports too little (QEMU 9.0 does: Unwinder has the condition). */
+	/* False if this QEMU exports too little. */
 	static bool find();
 	/* Does this thread not hold it? Only then may it wait for another vCPU, which may have to take the lock to go on. */
 	static bool is_free_of();

@@ -85,9 +85,8 @@ bool Arm64Machine::option(std::string_view name, std::string_view value)
 void Arm64Machine::begin(unsigned cpus)
 {
 	if (!VirtualClock::find() || !BigLock::find())
-		refuse("this QEMU does not export qemu_clock_get_ns(), which timestamps take, and bql_locked(), with "
-		       "which "
-		       "one processor waits for another; build it with --enable-modules");
+		refuse("this QEMU does not export qemu_clock_get_ns(), which timestamps take, and bql_locked(), for "
+		       "processors that wait for each other; build it with --enable-modules");
 	std::ifstream file(profile);
 	if (!file)
 		refuse(profile.empty()

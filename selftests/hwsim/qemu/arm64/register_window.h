@@ -40,7 +40,10 @@ public:
 	/* Calls update() for all shared components; to be called before the guest can read them. */
 	void show_all(GuestMemory &memory);
 
-	/* Carries out a store of this many bytes to a register of a shared component, or the side effects of a load from one, by this processor. */
+	/*
+	 * Carries out a store of this many bytes by this processor to a register of a shared component, or the side effects of its load from
+	 * one.
+	 */
 	void store(unsigned cpu, std::uint64_t physical, std::uint64_t value, unsigned bytes, GuestMemory &memory);
 	void load(unsigned cpu, std::uint64_t physical, GuestMemory &memory);
 	/* Does this store flush trace that the storing processor's trace unit still holds? */
