@@ -241,7 +241,8 @@ void auxpmu_buffer_abandon(const struct auxpmu_buffer *buffer);
  * struct auxpmu_position - how far the unit has got since it was armed
  * @bytes: written from the window's start on, up to rules.spare behind its end; for COPY: bytes
  *	that the unit's memory holds
- * @lost: bytes of trace that the unit knows it has dropped; if not 0, the record says PARTIAL
+ * @lost: bytes of trace that the unit knows it has dropped, in front of @bytes or behind; if not
+ *	0, the record says PARTIAL
  * @gap: the unit lost trace and does not know how much; the record says PARTIAL
  * @collision: samples of the unit met each other, and some are missing; the record says COLLISION
  *

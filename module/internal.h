@@ -90,6 +90,8 @@ struct core_event {
  * @rules: for that event
  * @head: overwrite mode: position at which the next transaction begins
  * @first: position at which the first transaction began, if @begun
+ * @sink: the shared sink whose trace it has got last; compared, never dereferenced
+ * @piece: number of the piece of that sink's trace which was the last one
  * @begun: there was a transaction
  * @node: in the hash table of all buffers
  * @leave: queues @release when the core frees it in atomic context
@@ -107,6 +109,8 @@ struct core_buffer {
 	struct auxpmu_window_rules rules;
 	u64 head;
 	u64 first;
+	const void *sink;
+	u64 piece;
 	bool begun;
 	struct hlist_node node;
 	struct irq_work leave;
@@ -129,6 +133,7 @@ struct core_buffer {
  * @head: position at which the transaction began
  * @position: how far the unit got; the bytes from @head to here are to be committed
  * @flags: PERF_AUX_FLAG_* for the end of the transaction
+ * @broken: its trace is copied, and some is missing behind what the area has
  * @fresh: nothing was armed since the transaction began
  * @suspended: parked by auxpmu_suspend()
  * @absent: the backend's online() has found no unit on its CPU
@@ -153,6 +158,7 @@ struct core_unit {
 	u64 head;
 	u64 position;
 	u64 flags;
+	bool broken;
 	bool fresh;
 	bool suspended;
 	bool absent;
@@ -200,6 +206,7 @@ static inline struct core_unit *core_unit(struct auxpmu_unit *unit)
  *	do so; -1: none
  * @last: CPU into whose area trace was collected last, nr_cpu_ids if that event is gone; -1: none
  *	was
+ * @piece: number of the last piece that was collected, in one area or lost
  * @collecting: a unit is at it
  * @off: it could not go on, though units are armed
  * @held: bytes that it held when it was last asked; exclusive: the position up to which the unit
@@ -221,6 +228,7 @@ struct core_sink {
 	cpumask_var_t armed;
 	int collector;
 	int last;
+	u64 piece;
 	bool collecting;
 	bool off;
 	u64 held;

@@ -186,14 +186,16 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 {
 	u64 room = unit->pub.window.to - unit->pub.window.from;
 	const u32 whole = core_unit_event(unit)->pub.needs.barrier;
-	u64 barrier = gap ? whole : 0;
 	struct auxpmu_span spans[SPANS] = {};
-	u64 drop = 0;
+	u64 barrier, drop = 0;
 
+	unit->broken |= gap;
 	if (bytes)
 		bytes = drain_find_spans(unit, spans, bytes);
 	if (!bytes)
 		return AUXPMU_OK;
+	barrier = unit->broken ? whole : 0;
+	unit->broken = false;
 	unit->stats.produced += bytes;
 	if (unit->pub.buffer->overwrite) {
 		drain_copy_overwrite(unit, spans, bytes, barrier);
@@ -209,6 +211,7 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		unit->flags |= flags;
 		if (result != AUXPMU_OK) {
 			unit->stats.lost_space += bytes;
+			unit->broken = true;
 			return result;
 		}
 		room = auxpmu_transaction_window(unit) ?
@@ -220,6 +223,7 @@ static enum auxpmu_result drain_copy(struct core_unit *unit, u64 bytes, bool gap
 		trace_auxpmu_lost(unit, 0, drop);
 		unit->stats.lost_space += drop;
 		unit->flags |= PERF_AUX_FLAG_TRUNCATED;
+		unit->broken = drop == bytes;
 	}
 	if (bytes > drop) {
 		u64 from = unit->pub.window.from;
@@ -248,6 +252,7 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 {
 	struct auxpmu_position position = {};
 	u64 most = AUXPMU_POSITION_MAX - 1;
+	enum auxpmu_result result;
 
 	if (auxpmu_sink_collects(unit))
 		most = auxpmu_sink_position(unit, &position);
@@ -262,8 +267,11 @@ enum auxpmu_result auxpmu_drain(struct core_unit *unit)
 		auxpmu_transaction_gap(unit);
 	if (position.collision)
 		unit->flags |= PERF_AUX_FLAG_COLLISION;
-	if (unit->pub.copies)
-		return drain_copy(unit, position.bytes, position.gap);
+	if (unit->pub.copies) {
+		result = drain_copy(unit, position.bytes, position.gap || position.lost);
+		unit->broken |= position.lost;
+		return result;
+	}
 	drain_window(unit, position.bytes, position.gap);
 	drain_fill_up(unit);
 	return unit->position >= unit->pub.window.irq ? AUXPMU_USED_UP : AUXPMU_OK;

@@ -258,6 +258,7 @@ void auxpmu_sink_withdraw(struct core_unit *unit)
 		sink->ops->stop(&sink->pub);
 		/* What others have left for this unit meanwhile. */
 		sink->ops->position(&sink->pub, &position);
+		sink->piece++;
 	}
 	sink_unlock(sink);
 	auxpmu_transaction_lost(unit, position.bytes + position.lost);
@@ -316,13 +317,32 @@ static u64 sink_next_period(const struct core_sink *sink, u64 collected, u64 ela
 		       SINK_POLL_LEAST, SINK_POLL_MOST);
 }
 
+static void sink_note_piece(const struct core_sink *sink, struct core_buffer *area)
+{
+	area->sink = sink;
+	area->piece = sink->piece;
+}
+
+/*
+ * Other areas have got pieces since the area's last one, or these are lost. Where all units have
+ * begun anew meanwhile nothing is missing, but the area may end within a packet.
+ */
+static bool sink_has_cut(const struct core_sink *sink, const struct core_buffer *area)
+{
+	return area->sink == sink && area->piece != sink->piece;
+}
+
 /* The unit has collected: does it again, unless it ends. */
 static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 {
 	u64 now = ktime_get_mono_fast_ns();
 
-	if (sink->held)
+	if (sink->held) {
 		sink->last = unit->pub.cpu;
+		sink->piece++;
+		if (!unit->broken)
+			sink_note_piece(sink, core_buffer(unit->pub.buffer));
+	}
 	if (unit->collect_due && sink->held)
 		sink->collector = unit->pub.cpu;
 	if (!unit->collect_due && sink->collector == unit->pub.cpu)
@@ -349,7 +369,7 @@ void auxpmu_sink_let_go(struct core_unit *unit)
 
 /* --- its trace ---------------------------------------------------------------------------- */
 
-u64 auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *position)
+u64 auxpmu_sink_position(struct core_unit *unit, struct auxpmu_position *position)
 {
 	struct core_sink *sink = sink_of(unit);
 	u64 size = sink->pub.desc->size;
@@ -358,6 +378,7 @@ u64 auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *p
 		return size;
 	sink->ops->position(&sink->pub, position);
 	sink->held = min(position->bytes, size);
+	unit->broken |= sink_has_cut(sink, core_buffer(unit->pub.buffer));
 	/* What came before is in another's area. */
 	if (sink->last != -1 && sink->last != unit->pub.cpu && position->bytes)
 		position->gap = true;

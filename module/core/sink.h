@@ -79,7 +79,7 @@ static inline void auxpmu_sink_go_on(struct core_unit *unit)
  * Between the two: as the operations of a unit with memory of its own. The position's bytes are not
  * checked; returns how many the sink's memory has.
  */
-u64 auxpmu_sink_position(const struct core_unit *unit, struct auxpmu_position *position);
+u64 auxpmu_sink_position(struct core_unit *unit, struct auxpmu_position *position);
 unsigned int auxpmu_sink_spans(const struct core_unit *unit, struct auxpmu_span spans[2]);
 
 /* A unit is new, and will be freed. */

@@ -106,6 +106,7 @@ static bool transaction_have_rules(struct core_unit *unit, const struct core_buf
 	    unit->rules_shared == aux->shares)
 		return true;
 	unit->rules_buffer = 0;
+	unit->broken = false;
 	unit->pub.window.irq = 0;
 	if (!auxpmu_buffer_rules(buffer, aux, &unit->pub.rules))
 		return false;
