@@ -370,8 +370,8 @@ static int buffer_set_rules(const struct auxpmu *pmu, struct core_buffer *buffer
 	if (!wrong)
 		return 0;
 	auxpmu_notice(pmu,
-		      "AUX buffer of %llu KiB refused: %s (atom %u, spare %u bytes); use a larger one",
-		      buffer->pub.size >> 10, wrong, rules->atom, rules->spare);
+		      "AUX buffer of %llu KiB refused: %s (windows end at multiples of %u, atom %u, spare %u bytes, and the core holds one back); use a larger one",
+		      buffer->pub.size >> 10, wrong, rules->end_align, rules->atom, rules->spare);
 	return -EINVAL;
 }
 

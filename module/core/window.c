@@ -144,7 +144,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	spare = rules->guarded ? 0 : rules->spare;
 	if (rules->contiguous &&
 	    shortest + spare + (rules->grid ? skip : 0) > page << chunks->order)
-		return "the smallest chunk does not hold one atom and the spare bytes";
+		return "the smallest chunk does not hold one window and the spare bytes";
 	/*
 	 * Bytes at the end of a chunk that may be too few for a window. If it may end there
 	 * wherever it starts, none are.
@@ -156,7 +156,7 @@ const char *auxpmu_window_rules_valid(const struct auxpmu_window_rules *rules,
 	need = shortest + rules->spare;
 	/* One more: the byte the core holds back. */
 	if (need + waste + skip + 1 > bytes)
-		return "the buffer does not hold one atom and the spare bytes";
+		return "the buffer does not hold one window and the spare bytes";
 	return NULL;
 }
 

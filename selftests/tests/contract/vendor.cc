@@ -502,8 +502,8 @@ TEST_CASE("What a buffer cannot be is refused when it is mapped, and the log say
 {
 	constexpr Mistake mistakes[] = {
 		{"suit", "AUX buffer of 64 KiB refused: atom is 0"},
-		{"spare",
-			"AUX buffer of 64 KiB refused: the smallest chunk does not hold one atom and the spare bytes"},
+		{"spare", "AUX buffer of 64 KiB refused: the smallest chunk does not hold one window and the spare "
+			  "bytes"},
 		{"buffer-init-positive", "AUX buffer of 64 KiB refused by the backend: error 5"},
 	};
 
