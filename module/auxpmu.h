@@ -360,6 +360,9 @@ struct auxpmu_ops {
  * @turn: as @stop, and take trace into other, empty memory at once; what was taken so far stays
  *	where it is until the next of these calls. 0, or an errno: it takes no trace. Optional:
  *	without it, @start comes only when all has been copied
+ * @progress: how many bytes its memory holds by now, while it takes trace, without what has not
+ *	come there yet; at least its size once that is full. U64_MAX: some, but it cannot tell how
+ *	many. Only for a sink that is polled. Optional: without it, each poll collects
  * @position: how many bytes its memory holds, as &auxpmu_ops.position, not more than its size; of
  *	what was stopped each time the same. What units wrote while it was stopped is lost, too:
  *	counted in the first position after that, or a gap
@@ -370,15 +373,16 @@ struct auxpmu_ops {
  *
  * Raw spinlock held, IRQs off, on any CPU, not in NMI. The framework starts the sink before the
  * first unit is armed, and collects its trace when the last one has been disarmed; before that,
- * when it interrupts or is polled, always by the same unit, and for a sample. Then it copies all of
- * it, of whichever unit, into the area of that unit. Meanwhile the sink is stopped, and started
- * again if other units are armed; with @turn or @consume it is stopped only when no other unit is
- * armed.
+ * when it interrupts or a poll finds enough, always by the same unit, and for a sample. Then it
+ * copies all of it, of whichever unit, into the area of that unit. Meanwhile the sink is stopped,
+ * and started again if other units are armed; with @turn or @consume it is stopped only when no
+ * other unit is armed.
  */
 struct auxpmu_sink_ops {
 	int (*start)(struct auxpmu_sink *sink);
 	void (*stop)(struct auxpmu_sink *sink);
 	int (*turn)(struct auxpmu_sink *sink);
+	u64 (*progress)(struct auxpmu_sink *sink);
 	void (*position)(struct auxpmu_sink *sink, struct auxpmu_position *position);
 	unsigned int (*spans)(struct auxpmu_sink *sink, struct auxpmu_span spans[2]);
 	void (*consume)(struct auxpmu_sink *sink, u64 bytes);
@@ -391,9 +395,11 @@ struct auxpmu_sink_ops {
  * @of_cpu: it stands for a sink of each CPU, which CPUs may share: returns that of @cpu, or NULL,
  *	and then events do not come there. Nothing else is needed of it but @polled. Any context.
  *	NULL: it is a sink itself
- * @polled: it does not interrupt: the framework collects its trace by a timer, often enough that it
- *	is half full at the rate of the last time. Of a unit that writes into the buffer by it, the
- *	timer looks whether it has reached its interrupt, or half of its window
+ * @polled: it does not interrupt: the framework looks at it by a timer, often enough that it is
+ *	half full at the rate of the last time. It collects the trace if the sink is a quarter full, or
+ *	has enough for the reader to be woken; and what little there is after a number of looks. Of
+ *	a unit that writes into the buffer by it, the timer looks whether it has reached its
+ *	interrupt, or half of its window
  */
 struct auxpmu_sink_desc {
 	const struct auxpmu_sink_ops *ops;

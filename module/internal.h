@@ -209,10 +209,12 @@ static inline struct core_unit *core_unit(struct auxpmu_unit *unit)
  * @piece: number of the last piece that was collected, in one area or lost
  * @collecting: a unit is at it
  * @off: it could not go on, though units are armed
- * @held: bytes that it held when it was last asked; exclusive: the position up to which the unit
- *	had written then
- * @collected: when its trace was last collected, or exclusive, asked for: monotonic ns
- * @rate: exclusive: bytes per millisecond, of the fastest time that is not long ago
+ * @held: bytes that its last collection found
+ * @seen: bytes that it held when it was last looked at; exclusive: the position up to which the
+ *	unit had written then
+ * @looked: when that was: monotonic ns
+ * @looks: since it was last collected
+ * @rate: bytes per millisecond, of the fastest time that is not long ago
  * @period: of polling: ns
  */
 struct core_sink {
@@ -232,7 +234,9 @@ struct core_sink {
 	bool collecting;
 	bool off;
 	u64 held;
-	u64 collected;
+	u64 seen;
+	u64 looked;
+	unsigned int looks;
 	u64 rate;
 	u64 period;
 };

@@ -363,6 +363,24 @@ static int tmc_turn(struct auxpmu_sink *sink)
 	return ret;
 }
 
+/*
+ * Pointers must not be read while it runs (DDI 0461, "RAM Write Pointer Register"). The fill level
+ * may be.
+ */
+static u64 tmc_fill_level(const struct tmc *tmc)
+{
+	return (u64)component_read(tmc->component, TMC_CBUFLEVEL) * sizeof(u32);
+}
+
+static u64 tmc_progress(struct auxpmu_sink *sink)
+{
+	const struct tmc *tmc = sink->private;
+
+	if (component_read(tmc->component, TMC_STS) & TMC_STS_FULL)
+		return tmc->bytes;
+	return tmc_fill_level(tmc);
+}
+
 static void tmc_position(struct auxpmu_sink *sink, struct auxpmu_position *position)
 {
 	const struct tmc *tmc = sink->private;
@@ -386,6 +404,7 @@ static const struct auxpmu_sink_ops tmc_sink_ops = {
 	.start = tmc_start,
 	.stop = tmc_stop,
 	.turn = tmc_turn,
+	.progress = tmc_progress,
 	.position = tmc_position,
 	.spans = tmc_spans,
 };
@@ -464,10 +483,7 @@ int tmc_start_in_area(struct tmc *tmc, const struct auxpmu_unit *unit)
 	return ret;
 }
 
-/*
- * Pointers must not be read while it runs (DDI 0461, "RAM Write Pointer Register"). The fill level
- * may be, but an ETR with tables of its own has none ("Current Buffer Fill Level").
- */
+/* An ETR with tables of its own has no fill level (DDI 0461, "Current Buffer Fill Level"). */
 u64 tmc_progress_in_area(const struct tmc *tmc)
 {
 	u32 status = component_read(tmc->component, TMC_STS);
@@ -476,7 +492,7 @@ u64 tmc_progress_in_area(const struct tmc *tmc)
 		return tmc->window;
 	if (tmc_scatters(tmc))
 		return status & TMC_STS_EMPTY ? 0 : U64_MAX;
-	return min((u64)component_read(tmc->component, TMC_CBUFLEVEL) * sizeof(u32), tmc->window);
+	return min(tmc_fill_level(tmc), tmc->window);
 }
 
 /* Stopped: bytes from the beginning of its memory to where it writes; too many: nobody knows. */

@@ -34,6 +34,7 @@ static const struct counter counters[] = {
 	COUNTER(partials),
 	COUNTER(interrupts),
 	COUNTER(spurious),
+	COUNTER(polls),
 	COUNTER(sessions),
 	COUNTER(begins),
 	COUNTER(ends),

@@ -68,6 +68,15 @@ static void paranoid_sink_position(struct auxpmu_sink *pub, struct auxpmu_positi
 	auxpmu_paranoid_leave(sink->pmu, "sink.position", before);
 }
 
+static u64 paranoid_sink_progress(struct auxpmu_sink *pub)
+{
+	struct paranoid_context before = auxpmu_paranoid_enter();
+	u64 bytes = pub->desc->ops->progress(pub);
+
+	auxpmu_paranoid_leave(core_sink(pub)->pmu, "sink.progress", before);
+	return bytes;
+}
+
 static unsigned int paranoid_sink_spans(struct auxpmu_sink *pub, struct auxpmu_span spans[2])
 {
 	struct paranoid_context before = auxpmu_paranoid_enter();
@@ -91,6 +100,7 @@ static const struct auxpmu_sink_ops paranoid_sink_ops = {
 	.start = paranoid_sink_start,
 	.stop = paranoid_sink_stop,
 	.turn = paranoid_sink_turn,
+	.progress = paranoid_sink_progress,
 	.position = paranoid_sink_position,
 	.spans = paranoid_sink_spans,
 	.consume = paranoid_sink_consume,

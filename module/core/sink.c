@@ -45,10 +45,12 @@
 /*
  * The period of polling: the time in which half of the memory is filled, the sink's or the
  * window's, but often enough for a reader who waits, and not so often that nothing else is done.
+ * What is little for that long is collected in the end, for readers that do not wait to be woken.
  */
 #define SINK_POLL_LEAST		(100 * NSEC_PER_USEC)
 #define SINK_POLL_MOST		(10 * NSEC_PER_MSEC)
 #define SINK_POLL_FIRST		NSEC_PER_MSEC
+#define SINK_LOOKS		16
 
 /* Whoever interrupts the holder of a lock here must not wait for another sink's: see sink.h. */
 DEFINE_PER_CPU(bool, auxpmu_sink_held);
@@ -141,7 +143,10 @@ static void sink_take(struct core_sink *sink, const struct core_unit *unit)
 	sink->collector = -1;
 	sink->last = -1;
 	sink->period = SINK_POLL_FIRST;
-	sink->held = AUXPMU_NO_LIMIT;
+	sink->held = 0;
+	sink->seen = AUXPMU_NO_LIMIT;
+	sink->looked = 0;
+	sink->looks = 0;
 	sink->rate = 0;
 }
 
@@ -233,7 +238,8 @@ int auxpmu_sink_switch_on(struct core_unit *unit)
 	if (unit->pub.starting)
 		sink_begin(sink, unit->pub.cpu);
 	if (cpumask_empty(sink->armed) || sink->off) {
-		sink->collected = ktime_get_mono_fast_ns();
+		sink->looked = ktime_get_mono_fast_ns();
+		sink->seen = 0;
 		ret = sink->ops->start(&sink->pub);
 		sink->off = ret && !cpumask_empty(sink->armed);
 	}
@@ -307,14 +313,22 @@ static void sink_continue(struct core_sink *sink)
 		sink->off = sink->ops->start(&sink->pub);
 }
 
-static u64 sink_next_period(const struct core_sink *sink, u64 collected, u64 elapsed)
+/*
+ * It has got to @at, a position or so many bytes in its memory, by now: when will it be @left bytes
+ * further?
+ */
+static void sink_note_progress(struct core_sink *sink, u64 at, u64 left)
 {
-	if (!collected)
-		return SINK_POLL_MOST;
-	/* At the rate of @collected bytes in @elapsed ns: the time for half of the memory. */
-	elapsed = min_t(u64, elapsed, NSEC_PER_SEC);
-	return clamp_t(u64, div64_u64(elapsed * (sink->pub.desc->size / 2), collected),
-		       SINK_POLL_LEAST, SINK_POLL_MOST);
+	u64 now = ktime_get_mono_fast_ns();
+	u64 elapsed = clamp_t(u64, now - sink->looked, SINK_POLL_LEAST, NSEC_PER_SEC);
+	u64 more = at > sink->seen ? at - sink->seen : 0;
+
+	sink->seen = at;
+	sink->looked = now;
+	sink->rate = max(div64_u64(min_t(u64, more, SZ_1G) * NSEC_PER_MSEC, elapsed),
+			 sink->rate - sink->rate / 16);
+	sink->period = clamp_t(u64, div64_u64(left * NSEC_PER_MSEC, sink->rate + 1),
+			       SINK_POLL_LEAST, SINK_POLL_MOST);
 }
 
 static void sink_note_piece(const struct core_sink *sink, struct core_buffer *area)
@@ -335,8 +349,6 @@ static bool sink_has_cut(const struct core_sink *sink, const struct core_buffer 
 /* The unit has collected: does it again, unless it ends. */
 static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 {
-	u64 now = ktime_get_mono_fast_ns();
-
 	if (sink->held) {
 		sink->last = unit->pub.cpu;
 		sink->piece++;
@@ -347,8 +359,9 @@ static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 		sink->collector = unit->pub.cpu;
 	if (!unit->collect_due && sink->collector == unit->pub.cpu)
 		sink->collector = -1;
-	sink->period = sink_next_period(sink, sink->held, now - sink->collected);
-	sink->collected = now;
+	sink_note_progress(sink, sink->held, sink->pub.desc->size / 2);
+	sink->seen = 0;
+	sink->looks = 0;
 }
 
 void auxpmu_sink_let_go(struct core_unit *unit)
@@ -412,19 +425,52 @@ void auxpmu_sink_sampled(struct core_unit *unit)
 	unit->collect_due = true;
 }
 
-static bool sink_poll_due(struct core_sink *sink, unsigned int cpu)
+/* Lock held. Is it up to the unit of CPU @cpu, which is armed then, to look at it now? */
+static bool sink_look_due(const struct core_sink *sink, unsigned int cpu)
 {
-	unsigned int collector;
-	u64 since;
+	unsigned int collector = sink_collector(sink);
+	u64 since = ktime_get_mono_fast_ns() - sink->looked;
+
+	/* Was it paused just when it collected? Then it is not off for a moment only. */
+	if (collector < nr_cpu_ids && !cpumask_test_cpu(collector, sink->armed))
+		return cpumask_last(sink->armed) == cpu && since >= 2 * sink->period;
+	return collector == cpu && since >= sink->period / 2;
+}
+
+/* From where the unit's next bytes come to where its reader wants to be woken. */
+static u64 sink_until_wakeup(const struct core_unit *unit)
+{
+	if (unit->pub.buffer->overwrite)
+		return U64_MAX;
+	return max(unit->window_wakeup, unit->position) - unit->position;
+}
+
+/*
+ * Lock held. Each collection disturbs the trace, so it waits until there is enough for the unit's
+ * reader, or in the sink. It is to be half full the next time.
+ */
+static bool sink_has_enough(struct core_sink *sink, const struct core_unit *unit)
+{
+	const struct auxpmu_sink_desc *desc = sink->pub.desc;
+	u64 holds;
+
+	if (!desc->ops->progress || sink->off)
+		return true;
+	holds = sink->ops->progress(&sink->pub);
+	if (holds >= min(desc->size / 4, sink_until_wakeup(unit)))
+		return true;
+	sink_note_progress(sink, holds, desc->size / 2 - holds);
+	return ++sink->looks >= SINK_LOOKS;
+}
+
+static bool sink_collect_due(struct core_sink *sink, struct core_unit *unit)
+{
 	bool due;
 
 	sink_lock(sink);
-	collector = sink_collector(sink);
-	since = ktime_get_mono_fast_ns() - sink->collected;
-	due = collector == cpu && since >= sink->period / 2;
-	/* Was it paused just when it collected? Then it is not off for a moment only. */
-	if (collector < nr_cpu_ids && !cpumask_test_cpu(collector, sink->armed))
-		due = cpumask_last(sink->armed) == cpu && since >= 2 * sink->period;
+	due = sink_look_due(sink, unit->pub.cpu);
+	unit->stats.polls += due;
+	due = due && sink_has_enough(sink, unit);
 	sink_unlock(sink);
 	return due;
 }
@@ -450,21 +496,6 @@ static u64 sink_window_least(const struct core_sink *sink, const struct core_uni
 	return min(2 * sink->rate * (SINK_POLL_MOST / NSEC_PER_MSEC), most);
 }
 
-/* The unit has got to position @at by now: when will it be @left bytes further? */
-static void sink_note_progress(struct core_sink *sink, u64 at, u64 left)
-{
-	u64 now = ktime_get_mono_fast_ns();
-	u64 elapsed = clamp_t(u64, now - sink->collected, 1, NSEC_PER_SEC);
-	u64 more = at > sink->held ? at - sink->held : 0;
-
-	sink->held = at;
-	sink->collected = now;
-	sink->rate = max(div64_u64(min_t(u64, more, SZ_1G) * NSEC_PER_MSEC, elapsed),
-			 sink->rate - sink->rate / 16);
-	sink->period = clamp_t(u64, div64_u64(left * NSEC_PER_MSEC, sink->rate + 1),
-			       SINK_POLL_LEAST, SINK_POLL_MOST);
-}
-
 /*
  * The unit writes into the AUX area. The sink is its event's alone, so there is nothing to lock. As
  * a flight recorder it does not hand over.
@@ -473,6 +504,7 @@ static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 {
 	u64 written, part;
 
+	unit->stats.polls++;
 	if (unit->pub.window.to == AUXPMU_NO_LIMIT) {
 		sink->period = SINK_POLL_MOST;
 		return;
@@ -517,7 +549,7 @@ static void sink_look(struct core_sink *sink, struct core_unit *unit)
 {
 	if (!unit->pub.copies)
 		sink_look_at_window(sink, unit);
-	else if (sink_poll_due(sink, unit->pub.cpu))
+	else if (sink_collect_due(sink, unit))
 		sink_collect_here(unit);
 }
 

@@ -22,6 +22,7 @@
  * @partials: records with PARTIAL
  * @interrupts: from the unit
  * @spurious: of those, while the unit was not armed
+ * @polls: times that its event's sink was looked at by a timer
  * @sessions: times the unit began anew: starts, and changes of the buffer
  * @begins: transactions begun
  * @ends: transactions ended
@@ -57,6 +58,7 @@ struct core_stats {
 	u64 partials;
 	local64_t interrupts;
 	local64_t spurious;
+	u64 polls;
 	u64 sessions;
 	u64 begins;
 	u64 ends;

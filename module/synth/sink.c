@@ -115,6 +115,19 @@ static int synth_sink_turn(struct auxpmu_sink *pub)
 	return fails ? -EIO : 0;
 }
 
+static u64 synth_sink_progress(struct auxpmu_sink *pub)
+{
+	struct synth_sink *sink = pub->private;
+	u64 bytes;
+
+	if (sink->synth->model.polled == 2)
+		return U64_MAX;
+	raw_spin_lock(&sink->bus);
+	bytes = sink->head - sink->tail;
+	raw_spin_unlock(&sink->bus);
+	return bytes;
+}
+
 static void synth_sink_position(struct auxpmu_sink *pub, struct auxpmu_position *position)
 {
 	struct synth_sink *sink = pub->private;
@@ -158,6 +171,7 @@ static void synth_sink_consume(struct auxpmu_sink *pub, u64 bytes)
 static const struct auxpmu_sink_ops sink_ops = {
 	.start = synth_sink_start,
 	.stop = synth_sink_stop,
+	.progress = synth_sink_progress,
 	.position = synth_sink_position,
 	.spans = synth_sink_spans,
 };
@@ -166,6 +180,7 @@ static const struct auxpmu_sink_ops turning_ops = {
 	.start = synth_sink_start,
 	.stop = synth_sink_stop,
 	.turn = synth_sink_turn,
+	.progress = synth_sink_progress,
 	.position = synth_sink_position,
 	.spans = synth_sink_spans,
 };
@@ -173,6 +188,7 @@ static const struct auxpmu_sink_ops turning_ops = {
 static const struct auxpmu_sink_ops continuous_ops = {
 	.start = synth_sink_start,
 	.stop = synth_sink_stop,
+	.progress = synth_sink_progress,
 	.position = synth_sink_position,
 	.spans = synth_sink_spans,
 	.consume = synth_sink_consume,

@@ -997,6 +997,74 @@ TEST_CASE("A polled sink that went round in its window says how much is missing"
 	}
 }
 
+/* What is there by now has been looked at. */
+void wait_for_a_look()
+{
+	const std::uint64_t before = statistics()["polls"];
+
+	wait_until("a look at the sink, and its end", [&] { return statistics()["polls"] >= before + 2; });
+}
+
+TEST_CASE("A polled sink is collected when it has enough, and little of it after a number of looks", "[synth][sink]")
+{
+	need_configfs();
+	for (Meanwhile meanwhile : {Meanwhile::stops, Meanwhile::goes_on, Meanwhile::turns})
+		for (AuxMode mode : {AuxMode::full_trace, AuxMode::overwrite}) {
+			const Kind kind{true, meanwhile};
+			UnitUnderTest under(shared_unit(kind));
+			INFO(describe(kind) << ", " << (mode == AuxMode::overwrite ? "overwrite" : "full trace"));
+			auto setup = setup_on(Target::on_cpu(0));
+			setup.mode = mode;
+			const auto before = statistics();
+			/* A flight recorder's area has what was collected, though its head tells of none of it. */
+			const auto collected = [&before] {
+				return statistics().since(before)["produced"];
+			};
+			User user(setup);
+			wait_until("the record at the start", [&] { return collected() > 0; });
+			CHECK(statistics().since(before)["polls"] >= 16);
+			/* A quarter of the sink, again and again: more than fits in. */
+			for (std::uint64_t i = 1; i <= 8; i++) {
+				CHECK(emitter().emit(0, sink_bytes / 4).error == 0);
+				wait_for_a_look();
+				CHECK(collected() >= i * sink_bytes / 4);
+			}
+		}
+}
+
+TEST_CASE("A polled sink is collected when it has what its reader waits for, or cannot tell how much it has",
+	"[synth][sink]")
+{
+	need_configfs();
+	constexpr std::uint64_t watermark = 8 * record_bytes;
+	auto unit = shared_unit({true, Meanwhile::turns});
+	auto setup = setup_on(Target::on_cpu(0));
+	SECTION("waits")
+	{
+		UnitUnderTest under(unit);
+		setup.watermark = watermark;
+		User user(setup);
+		for (std::uint64_t i = 1; i <= 64; i++) {
+			CHECK(emitter().emit(0, watermark).error == 0);
+			wait_for_a_look();
+			CHECK(user.aux.head() >= i * watermark);
+		}
+	}
+	SECTION("cannot tell")
+	{
+		for (auto &[name, value] : unit)
+			if (std::string_view(name) == "polled")
+				value = "2";
+		UnitUnderTest under(unit);
+		User user(setup);
+		for (std::uint64_t i = 1; i <= 64; i++) {
+			CHECK(emitter().emit(0, record_bytes).error == 0);
+			wait_for_a_look();
+			CHECK(user.aux.head() >= i * record_bytes);
+		}
+	}
+}
+
 TEST_CASE("A sink that is looked at now and then gets no window below its least", "[synth][sink]")
 {
 	need_two_cpus();
