@@ -60,7 +60,7 @@ std::optional<std::uint64_t> Catu::entry(std::uint64_t table, std::uint64_t inde
 	return value & ~(data_page - 1);
 }
 
-std::optional<std::uint64_t> Catu::translate(std::uint64_t address)
+std::optional<std::uint64_t> Catu::translate(std::uint64_t address, Walk &walk)
 {
 	if (!shows(reg::control, enable) || read(reg::mode) != catu::translate)
 		return address;
@@ -68,10 +68,11 @@ std::optional<std::uint64_t> Catu::translate(std::uint64_t address)
 	if (address < first)
 		return fail(address_error);
 	const std::uint64_t page = (address - first) / data_page;
-	std::optional<std::uint64_t> table = pair(reg::sladdrlo);
-	for (std::uint64_t n = page / pages_per_table; n && table; n--)
-		table = entry(*table, link_to_next);
-	const auto found = table ? entry(*table, page % pages_per_table) : std::nullopt;
+	if (!walk.n)
+		walk.table = pair(reg::sladdrlo);
+	for (; walk.n < page / pages_per_table && walk.table; walk.n++)
+		walk.table = entry(*walk.table, link_to_next);
+	const auto found = walk.table ? entry(*walk.table, page % pages_per_table) : std::nullopt;
 	return found ? std::optional(*found + address % data_page) : std::nullopt;
 }
 

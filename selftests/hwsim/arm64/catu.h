@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Catu: the address translation unit in front of an ETR (CoreSight Address Translation Unit TRM, 100806). It maps a window of input
- * addresses to pages listed in tables. Table entries are not cached: each translation reads the tables.
+ * addresses to pages listed in tables, each of which links to the next one. Nothing of them is kept but within a walk.
  */
 #ifndef HWSIM_ARM64_CATU_H
 #define HWSIM_ARM64_CATU_H
@@ -31,8 +31,19 @@ class Catu final : public Component
 public:
 	explicit Catu(GuestMemory &memory);
 
+	/* The table that has been reached. A walk is for ascending addresses, while the tables stay as they are. */
+	struct Walk {
+		std::uint64_t n = 0;
+		std::optional<std::uint64_t> table;
+	};
+
 	/* Translates an address of the ETR. If there is no translation, sets an error bit in STATUS and returns nothing. */
-	std::optional<std::uint64_t> translate(std::uint64_t address);
+	std::optional<std::uint64_t> translate(std::uint64_t address, Walk &walk);
+	std::optional<std::uint64_t> translate(std::uint64_t address)
+	{
+		Walk walk;
+		return translate(address, walk);
+	}
 
 private:
 	bool put(std::uint32_t offset, std::uint32_t value) override;

@@ -142,6 +142,7 @@ Tmc::Counts Coresight::tmc_statistics() const
 		const Tmc::Counts &one = as<Tmc>(n).statistics();
 		all.bytes += one.bytes;
 		all.discarded += one.discarded;
+		all.overwritten += one.overwritten;
 		all.wraps += one.wraps;
 		all.starts += one.starts;
 		all.flushes += one.flushes;

@@ -457,7 +457,11 @@ void Tmc::write_frames()
 		done += part.size();
 		counts.bytes += part.size();
 		offset += part.size();
-		level = std::min(level + part.size(), buffer.size());
+		level += part.size();
+		if (level > buffer.size()) {
+			counts.overwritten += level - buffer.size();
+			level = buffer.size();
+		}
 		if (offset == buffer.size()) {
 			offset = 0;
 			counts.wraps++;

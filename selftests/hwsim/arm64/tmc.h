@@ -63,7 +63,7 @@ class Tmc final : public Component, public AtbReceiver, public AtbSender
 {
 public:
 	struct Counts {
-		std::uint64_t bytes = 0, discarded = 0, wraps = 0, starts = 0, flushes = 0, errors = 0;
+		std::uint64_t bytes = 0, discarded = 0, overwritten = 0, wraps = 0, starts = 0, flushes = 0, errors = 0;
 	};
 
 	/* If an ETR has a CATU, the CATU translates the ETR's addresses. */

@@ -27,8 +27,9 @@ void TmcBuffer::find(std::uint64_t base, std::uint64_t size, bool scattered)
 		for (std::uint64_t n = 0; n < count; n++)
 			pages.push_back(base + n * page_size);
 	}
+	Catu::Walk walk;
 	for (const std::uint64_t page : pages)
-		physical.push_back(catu ? catu->translate(page) : page);
+		physical.push_back(catu ? catu->translate(page, walk) : page);
 }
 
 /*

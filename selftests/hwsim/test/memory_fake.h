@@ -17,6 +17,7 @@ public:
 	{
 		if (!has(address, to.size()))
 			return false;
+		reads++;
 		std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(address), to.size(), to.begin());
 		return true;
 	}
@@ -34,6 +35,7 @@ public:
 	}
 
 	std::vector<std::uint8_t> bytes;
+	std::uint64_t reads = 0;
 
 private:
 	bool has(std::uint64_t address, std::size_t size) const

@@ -64,6 +64,7 @@ TEST_CASE("A full ETR goes on at its beginning, and says where the oldest is", "
 	m.trace(3 * page);
 	m.stop_by_flush();
 	CHECK(m.has(full));
+	CHECK(m.unit.statistics().overwritten == m.unit.statistics().bytes - 2 * page);
 	REQUIRE(m.rrp() == m.rwp());
 	REQUIRE((m.rwp() > page && m.rwp() < 3 * page));
 	const auto newer = m.bytes(page, m.rwp() - page), older = m.bytes(m.rwp(), 3 * page - m.rwp());
@@ -162,6 +163,34 @@ TEST_CASE("Behind a CATU it writes where that leads, and says its own addresses"
 	CHECK(of_source(frames, id) == m.sent[id]);
 	CHECK_FALSE(m.catu.translate(window + 257 * page));
 	CHECK(m.catu.read(catu::reg::status) == (catu::ready | catu::address_error));
+}
+
+TEST_CASE("Of a CATU's tables each entry is read once for a buffer, and again for the next one", "[tmc][catu]")
+{
+	constexpr std::uint64_t window = 1 << 20, tables = 8, pages = 256 * tables;
+	TmcMachine m({Kind::etr, true}, true);
+	for (std::uint64_t table = 0; table < tables; table++) {
+		for (std::uint64_t n = 0; n < 256; n++)
+			m.memory.store(table * page + 8 * n, std::uint64_t{(100 + table) * page | 1});
+		m.memory.store(table * page + 8 * 511, std::uint64_t{(table + 1) * page | 1});
+	}
+	CHECK(m.catu.write(catu::reg::inaddrlo, window));
+	CHECK(m.catu.write(catu::reg::mode, catu::translate));
+	CHECK(m.catu.write(catu::reg::control, catu::enable));
+	const std::uint64_t last = window + (pages - 1) * page;
+	for (const std::uint64_t target : {107, 120}) {
+		m.memory.store((tables - 1) * page + 8 * 255, std::uint64_t{target * page | 1});
+		m.set(reg::rwp, static_cast<std::uint32_t>(last));
+		m.set(reg::rrp, static_cast<std::uint32_t>(last));
+		m.memory.reads = 0;
+		m.start(window, pages * page);
+		CHECK(m.memory.reads == pages + tables - 1);
+		m.trace(1000);
+		m.stop_by_flush();
+		const auto frames = m.bytes(target * page, m.rwp() - last);
+		CHECK(of_source(frames, id) == std::vector(m.sent[id].end() - 1000, m.sent[id].end()));
+		m.set(reg::ctl, 0);
+	}
 }
 
 TEST_CASE("A page that is not there is a memory error, which stops it", "[tmc]")

@@ -134,10 +134,10 @@ std::string Arm64Machine::statistics() const
 	const arm64::Tmc::Counts sinks = shared->tmc_statistics();
 	char text[512];
 	std::snprintf(text, sizeof text,
-		"hwsim: sinks: starts %" PRIu64 " captured %" PRIu64 " discarded %" PRIu64 " full %" PRIu64
-		" flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " waits %" PRIu64 " timed-out %" PRIu64
-		" capturing %u \n",
-		sinks.starts, sinks.bytes, sinks.discarded, sinks.wraps, sinks.flushes, sinks.errors,
+		"hwsim: sinks: starts %" PRIu64 " captured %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
+		" full %" PRIu64 " flushes %" PRIu64 " errors %" PRIu64 " refused %" PRIu64 " waits %" PRIu64
+		" timed-out %" PRIu64 " capturing %u \n",
+		sinks.starts, sinks.bytes, sinks.discarded, sinks.overwritten, sinks.wraps, sinks.flushes, sinks.errors,
 		window->refused_stores(), shared->waited().begun, shared->waited().timed_out, shared->tmcs_on());
 	return text;
 }
