@@ -396,9 +396,9 @@ struct auxpmu_sink_ops {
  *	and then events do not come there. Nothing else is needed of it but @polled. Any context.
  *	NULL: it is a sink itself
  * @polled: it does not interrupt: the framework looks at it by a timer, often enough that it is
- *	half full at the rate of the last time. It collects the trace if the sink is a quarter full, or
- *	has enough for the reader to be woken; and what little there is after a number of looks. Of
- *	a unit that writes into the buffer by it, the timer looks whether it has reached its
+ *	half full at the fastest rate of late. It collects the trace if the sink is a quarter full,
+ *	or has enough for the reader to be woken; and what little there is after a number of looks.
+ *	Of a unit that writes into the buffer by it, the timer looks whether it has reached its
  *	interrupt, or half of its window
  */
 struct auxpmu_sink_desc {

@@ -207,13 +207,16 @@ static inline struct core_unit *core_unit(struct auxpmu_unit *unit)
  * @last: CPU into whose area trace was collected last, nr_cpu_ids if that event is gone; -1: none
  *	was
  * @piece: number of the last piece that was collected, in one area or lost
+ * @holed: number of the last one with which trace was lost
+ * @hole: trace is missing in front of what it holds
+ * @lost_space: what the unit that collects had lost before
  * @collecting: a unit is at it
  * @off: it could not go on, though units are armed
  * @held: bytes that its last collection found
  * @seen: bytes that it held when it was last looked at; exclusive: the position up to which the
  *	unit had written then
  * @looked: when that was: monotonic ns
- * @looks: since it was last collected
+ * @looks: since the last one that found enough
  * @rate: bytes per millisecond, of the fastest time that is not long ago
  * @period: of polling: ns
  */
@@ -231,6 +234,9 @@ struct core_sink {
 	int collector;
 	int last;
 	u64 piece;
+	u64 holed;
+	bool hole;
+	u64 lost_space;
 	bool collecting;
 	bool off;
 	u64 held;

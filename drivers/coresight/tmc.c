@@ -372,11 +372,17 @@ static u64 tmc_fill_level(const struct tmc *tmc)
 	return (u64)component_read(tmc->component, TMC_CBUFLEVEL) * sizeof(u32);
 }
 
+/* It has gone round, or takes no more trace: it has stopped, or could not write. */
+static bool tmc_is_through(u32 status)
+{
+	return status & (TMC_STS_FULL | TMC_STS_READY | TMC_STS_MEMORY_ERROR);
+}
+
 static u64 tmc_progress(struct auxpmu_sink *sink)
 {
 	const struct tmc *tmc = sink->private;
 
-	if (component_read(tmc->component, TMC_STS) & TMC_STS_FULL)
+	if (tmc_is_through(component_read(tmc->component, TMC_STS)))
 		return tmc->bytes;
 	return tmc_fill_level(tmc);
 }
@@ -488,7 +494,7 @@ u64 tmc_progress_in_area(const struct tmc *tmc)
 {
 	u32 status = component_read(tmc->component, TMC_STS);
 
-	if (status & TMC_STS_FULL)
+	if (tmc_is_through(status))
 		return tmc->window;
 	if (tmc_scatters(tmc))
 		return status & TMC_STS_EMPTY ? 0 : U64_MAX;

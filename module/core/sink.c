@@ -4,7 +4,7 @@
  *
  * Trace of all CPUs lies in the sink's memory as it came, and whoever collects it gets all of it.
  * So that a decoder finds a CPU's trace in one piece, it should be the same unit as long as trace
- * comes: the collector. It collects when a poll is due or the sink interrupts, and when it is
+ * comes: the collector. It collects when a poll finds enough or the sink interrupts, and when it is
  * disarmed. Of the others only the last one collects, when it is disarmed; what those that go
  * before have written stays for whoever is left. A unit that is sampled collects, too. When another
  * unit collects than before, what it gets has trace missing in front of it, and says so. The sum of
@@ -51,6 +51,8 @@
 #define SINK_POLL_MOST		(10 * NSEC_PER_MSEC)
 #define SINK_POLL_FIRST		NSEC_PER_MSEC
 #define SINK_LOOKS		16
+/* What comes by a flush within less than that tells of no rate. */
+#define SINK_MEASURED		(10 * NSEC_PER_USEC)
 
 /* Whoever interrupts the holder of a lock here must not wait for another sink's: see sink.h. */
 DEFINE_PER_CPU(bool, auxpmu_sink_held);
@@ -265,6 +267,7 @@ void auxpmu_sink_withdraw(struct core_unit *unit)
 		/* What others have left for this unit meanwhile. */
 		sink->ops->position(&sink->pub, &position);
 		sink->piece++;
+		sink->holed = sink->piece;
 	}
 	sink_unlock(sink);
 	auxpmu_transaction_lost(unit, position.bytes + position.lost);
@@ -320,7 +323,7 @@ static void sink_continue(struct core_sink *sink)
 static void sink_note_progress(struct core_sink *sink, u64 at, u64 left)
 {
 	u64 now = ktime_get_mono_fast_ns();
-	u64 elapsed = clamp_t(u64, now - sink->looked, SINK_POLL_LEAST, NSEC_PER_SEC);
+	u64 elapsed = clamp_t(u64, now - sink->looked, SINK_MEASURED, NSEC_PER_SEC);
 	u64 more = at > sink->seen ? at - sink->seen : 0;
 
 	sink->seen = at;
@@ -346,12 +349,20 @@ static bool sink_has_cut(const struct core_sink *sink, const struct core_buffer 
 	return area->sink == sink && area->piece != sink->piece;
 }
 
+/* With a piece that another area was to get, trace was lost that may be this one's. */
+static bool sink_has_lost(const struct core_sink *sink, const struct core_buffer *area)
+{
+	return area->sink == sink && area->piece < sink->holed;
+}
+
 /* The unit has collected: does it again, unless it ends. */
 static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 {
 	if (sink->held) {
 		sink->last = unit->pub.cpu;
 		sink->piece++;
+		if (sink->hole || unit->stats.lost_space != sink->lost_space)
+			sink->holed = sink->piece;
 		if (!unit->broken)
 			sink_note_piece(sink, core_buffer(unit->pub.buffer));
 	}
@@ -361,7 +372,8 @@ static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 		sink->collector = -1;
 	sink_note_progress(sink, sink->held, sink->pub.desc->size / 2);
 	sink->seen = 0;
-	sink->looks = 0;
+	if (!sink->held)
+		sink->period = SINK_POLL_MOST;
 }
 
 void auxpmu_sink_let_go(struct core_unit *unit)
@@ -384,16 +396,21 @@ void auxpmu_sink_let_go(struct core_unit *unit)
 
 u64 auxpmu_sink_position(struct core_unit *unit, struct auxpmu_position *position)
 {
+	const struct core_buffer *area = core_buffer(unit->pub.buffer);
 	struct core_sink *sink = sink_of(unit);
 	u64 size = sink->pub.desc->size;
+	bool elsewhere;
 
 	if (!sink->collecting)
 		return size;
 	sink->ops->position(&sink->pub, position);
 	sink->held = min(position->bytes, size);
-	unit->broken |= sink_has_cut(sink, core_buffer(unit->pub.buffer));
-	/* What came before is in another's area. */
-	if (sink->last != -1 && sink->last != unit->pub.cpu && position->bytes)
+	sink->hole = position->gap || position->lost;
+	sink->lost_space = unit->stats.lost_space;
+	unit->broken |= sink_has_cut(sink, area);
+	/* What came before is in another's area, or nowhere. */
+	elsewhere = sink->last != -1 && sink->last != unit->pub.cpu;
+	if ((elsewhere || sink_has_lost(sink, area)) && position->bytes)
 		position->gap = true;
 	return size;
 }
@@ -447,20 +464,21 @@ static u64 sink_until_wakeup(const struct core_unit *unit)
 
 /*
  * Lock held. Each collection disturbs the trace, so it waits until there is enough for the unit's
- * reader, or in the sink. It is to be half full the next time.
+ * reader, or in the sink. It is to be half full the next time. Whoever looks in the place of a
+ * collector that is off collects, and is the next one.
  */
 static bool sink_has_enough(struct core_sink *sink, const struct core_unit *unit)
 {
 	const struct auxpmu_sink_desc *desc = sink->pub.desc;
 	u64 holds;
 
-	if (!desc->ops->progress || sink->off)
+	if (!desc->ops->progress || sink->off || sink_collector(sink) != unit->pub.cpu)
 		return true;
 	holds = sink->ops->progress(&sink->pub);
-	if (holds >= min(desc->size / 4, sink_until_wakeup(unit)))
+	if (holds >= min(desc->size / 4, sink_until_wakeup(unit)) || ++sink->looks >= SINK_LOOKS)
 		return true;
 	sink_note_progress(sink, holds, desc->size / 2 - holds);
-	return ++sink->looks >= SINK_LOOKS;
+	return false;
 }
 
 static bool sink_collect_due(struct core_sink *sink, struct core_unit *unit)
@@ -471,6 +489,8 @@ static bool sink_collect_due(struct core_sink *sink, struct core_unit *unit)
 	due = sink_look_due(sink, unit->pub.cpu);
 	unit->stats.polls += due;
 	due = due && sink_has_enough(sink, unit);
+	if (due)
+		sink->looks = 0;
 	sink_unlock(sink);
 	return due;
 }
@@ -504,13 +524,13 @@ static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 {
 	u64 written, part;
 
-	unit->stats.polls++;
 	if (unit->pub.window.to == AUXPMU_NO_LIMIT) {
 		sink->period = SINK_POLL_MOST;
 		return;
 	}
 	if (!(atomic_read(&unit->word) & AUXPMU_ARMED))
 		return;
+	unit->stats.polls++;
 	part = sink_window_part(unit);
 	written = unit->pub.pmu->ops->progress(&unit->pub);
 	if (written < part) {

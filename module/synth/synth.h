@@ -41,7 +41,7 @@
  *	bytes; else one event at a time, into its area if that is not above @reach. 2: each CPU has
  *	a sink of its own
  * @polled: that does not interrupt; in an area it goes round in its window; 2: and cannot tell how
- *	far it is
+ *	much it has, or how far it is
  * @reach: bytes of the largest area that a shared sink writes into; 0: any
  * @least: bytes of the smallest window, but for regions
  * @continuous: that can be read while it takes more

@@ -465,6 +465,40 @@ TEST_CASE("What is lost whole, for want of any room, is missing at a barrier", "
 	}
 }
 
+TEST_CASE("What is lost with another area's trace is told of where it is missing, too", "[synth][sink]")
+{
+	need_two_cpus();
+	for (Meanwhile meanwhile : {Meanwhile::stops, Meanwhile::goes_on, Meanwhile::turns}) {
+		const Kind kind{false, meanwhile};
+		UnitUnderTest under(shared_unit(kind));
+		INFO(describe(kind));
+		User here(setup_on(Target::on_cpu(1)));
+		CHECK(emitter().emit(1, record_bytes).error == 0);
+		here.event.disable().value();
+		/* What this one leaves in the sink is collected into the smallest area, behind which there is more. */
+		User elsewhere(setup_on(Target::on_cpu(0), page_size()));
+		here.event.enable().value();
+		CHECK(emitter().emit(1, record_bytes).error == 0);
+		here.event.disable().value();
+		CHECK(emitter().emit(0, page_size() + 4 * KiB).error == 0);
+		elsewhere.event.disable().value();
+		elsewhere.hear();
+		CHECK(elsewhere.truncated == 1);
+		here.hear();
+		CHECK(here.partial == 0);
+		/* Alone: nobody else's trace is in between. */
+		here.event.enable().value();
+		CHECK(emitter().emit(1, record_bytes).error == 0);
+		here.event.disable().value();
+		Ledger ledger;
+		here.read(ledger);
+		CHECK(here.partial == 1);
+		CHECK(ledger.error == "");
+		CHECK(ledger.bytes() == 4 * record_bytes);
+		CHECK(ledger.barriers == 1);
+	}
+}
+
 TEST_CASE("A reader of one CPU's area gets bytes without a stop, though the sink interrupts elsewhere or is polled",
 	"[synth][sink]")
 {
