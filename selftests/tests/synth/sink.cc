@@ -1086,9 +1086,7 @@ TEST_CASE("A polled sink is collected when it has what its reader waits for, or 
 	}
 	SECTION("cannot tell")
 	{
-		for (auto &[name, value] : unit)
-			if (std::string_view(name) == "polled")
-				value = "2";
+		unit.emplace_back("polled", "2");
 		UnitUnderTest under(unit);
 		User user(setup);
 		for (std::uint64_t i = 1; i <= 64; i++) {
