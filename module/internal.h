@@ -39,6 +39,7 @@ enum core_fault {
 	CORE_FAULT_PARTIAL,
 	CORE_FAULT_COLLISION,
 	CORE_FAULT_SHORT_SAMPLE,	/* half of a sample's trace is missing */
+	CORE_FAULT_LATE_POLL,		/* a poll's timer comes two periods late */
 	CORE_FAULTS
 };
 

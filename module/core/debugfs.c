@@ -35,6 +35,7 @@ static const struct counter counters[] = {
 	COUNTER(interrupts),
 	COUNTER(spurious),
 	COUNTER(polls),
+	COUNTER(late_polls),
 	COUNTER(sessions),
 	COUNTER(begins),
 	COUNTER(ends),

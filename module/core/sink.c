@@ -24,6 +24,7 @@
 #include <linux/capability.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/math64.h>
@@ -41,6 +42,7 @@
 #include "core/sink.h"
 #include "core/state.h"
 #include "core/transaction.h"
+#include "inject/fault.h"
 
 /*
  * The period of polling: the time in which half of the memory is filled, the sink's or the
@@ -481,13 +483,23 @@ static bool sink_has_enough(struct core_sink *sink, const struct core_unit *unit
 	return false;
 }
 
+/* In the unit's timer, not forwarded yet, before what is found changes the period. */
+static void sink_count_look(const struct core_sink *sink, struct core_unit *unit)
+{
+	ktime_t late = ktime_sub(ktime_get(), hrtimer_get_expires(&unit->poll));
+
+	unit->stats.polls++;
+	unit->stats.late_polls += ktime_to_ns(late) > READ_ONCE(sink->period);
+}
+
 static bool sink_collect_due(struct core_sink *sink, struct core_unit *unit)
 {
 	bool due;
 
 	sink_lock(sink);
 	due = sink_look_due(sink, unit->pub.cpu);
-	unit->stats.polls += due;
+	if (due)
+		sink_count_look(sink, unit);
 	due = due && sink_has_enough(sink, unit);
 	if (due)
 		sink->looks = 0;
@@ -530,7 +542,7 @@ static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 	}
 	if (!(atomic_read(&unit->word) & AUXPMU_ARMED))
 		return;
-	unit->stats.polls++;
+	sink_count_look(sink, unit);
 	part = sink_window_part(unit);
 	written = unit->pub.pmu->ops->progress(&unit->pub);
 	if (written < part) {
@@ -578,6 +590,8 @@ static enum hrtimer_restart sink_poll(struct hrtimer *timer)
 	struct core_unit *unit = container_of(timer, struct core_unit, poll);
 	struct core_sink *sink = sink_of(unit);
 
+	if (core_fault(unit->pub.pmu, CORE_FAULT_LATE_POLL))
+		mdelay(DIV_ROUND_UP(2 * SINK_POLL_MOST, NSEC_PER_MSEC));
 	sink_look(sink, unit);
 	hrtimer_forward_now(timer, ns_to_ktime(READ_ONCE(sink->period)));
 	return HRTIMER_RESTART;

@@ -23,6 +23,7 @@
  * @interrupts: from the unit
  * @spurious: of those, while the unit was not armed
  * @polls: times that its event's sink was looked at by a timer
+ * @late_polls: of those, more than a period late: a sink that cannot stop may have gone round
  * @sessions: times the unit began anew: starts, and changes of the buffer
  * @begins: transactions begun
  * @ends: transactions ended
@@ -59,6 +60,7 @@ struct core_stats {
 	local64_t interrupts;
 	local64_t spurious;
 	u64 polls;
+	u64 late_polls;
 	u64 sessions;
 	u64 begins;
 	u64 ends;

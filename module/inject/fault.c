@@ -20,6 +20,7 @@ static const char *const core_names[CORE_FAULTS] = {
 	[CORE_FAULT_PARTIAL] = "partial",
 	[CORE_FAULT_COLLISION] = "collision",
 	[CORE_FAULT_SHORT_SAMPLE] = "short_sample",
+	[CORE_FAULT_LATE_POLL] = "late_poll",
 };
 
 bool auxpmu_fault(atomic_t *left)

@@ -1097,6 +1097,23 @@ TEST_CASE("A polled sink is collected when it has what its reader waits for, or 
 	}
 }
 
+TEST_CASE("Fault late_poll: looks that come late are counted, and all is there", "[synth][sink]")
+{
+	need_configfs();
+	need_two_cpus();
+	const Direct direct{"window", Told::by_polls};
+	for (const bool copies : {true, false}) {
+		UnitUnderTest under(copies ? shared_unit({true, Meanwhile::turns}) : direct_unit(direct));
+		Books books(copies ? setup_on(Target::on_cpu(0)) : setup_of(direct));
+		Fault fault("late_poll", 3);
+
+		wait_until("three late looks", [&] { return statistics().since(books.before)["late_polls"] >= 3; });
+		CHECK(fault.left() == 0);
+		books.emit(16 * record_bytes);
+		CHECK(books.close() == 0);
+	}
+}
+
 TEST_CASE("A sink that is looked at now and then gets no window below its least", "[synth][sink]")
 {
 	need_two_cpus();
