@@ -26,7 +26,7 @@ constexpr const char *advices[] = {"dofork", "dontfork", "dodump", "free", "will
 constexpr const char *namespaces[] = {"mounts", "names", "processes", "user", "groups"};
 constexpr const char *faults[] = {"setup", "orders", "mixed", "add", "arm", "stuck", "overrun", "spurious_irq",
 	"late_irq", "lost_irq", "due", "busy", "truncated", "partial", "collision", "slow_stop", "short_sample",
-	"late_poll", "collide", "sink", "wrap"};
+	"collide", "sink", "wrap"};
 constexpr const char *attributes[] = {"output", "record", "start_align", "end_align", "granule", "spare", "irq_delay",
 	"ram", "rate", "filters", "min_chunk", "max_chunk", "min_buffer", "max_buffer", "overwrite", "name", "format",
 	"no_nmi", "cpus", "shared", "polled", "continuous"};
