@@ -319,12 +319,11 @@ static void sink_continue(struct core_sink *sink)
 }
 
 /*
- * It has got to @at, a position or so many bytes in its memory, by now: when will it be @left bytes
+ * It has got to @at, a position or so many bytes in its memory, by @now: when will it be @left bytes
  * further?
  */
-static void sink_note_progress(struct core_sink *sink, u64 at, u64 left)
+static void sink_note_progress(struct core_sink *sink, u64 now, u64 at, u64 left)
 {
-	u64 now = ktime_get_mono_fast_ns();
 	u64 elapsed = clamp_t(u64, now - sink->looked, SINK_MEASURED, NSEC_PER_SEC);
 	u64 more = at > sink->seen ? at - sink->seen : 0;
 
@@ -372,7 +371,7 @@ static void sink_collected(struct core_sink *sink, const struct core_unit *unit)
 		sink->collector = unit->pub.cpu;
 	if (!unit->collect_due && sink->collector == unit->pub.cpu)
 		sink->collector = -1;
-	sink_note_progress(sink, sink->held, sink->pub.desc->size / 2);
+	sink_note_progress(sink, ktime_get_mono_fast_ns(), sink->held, sink->pub.desc->size / 2);
 	sink->seen = 0;
 	if (!sink->held)
 		sink->period = SINK_POLL_MOST;
@@ -444,11 +443,11 @@ void auxpmu_sink_sampled(struct core_unit *unit)
 	unit->collect_due = true;
 }
 
-/* Lock held. Is it up to the unit of CPU @cpu, which is armed then, to look at it now? */
-static bool sink_look_due(const struct core_sink *sink, unsigned int cpu)
+/* Lock held. Is it up to the unit of CPU @cpu, which is armed then, to look at it at @now? */
+static bool sink_look_due(const struct core_sink *sink, unsigned int cpu, u64 now)
 {
 	unsigned int collector = sink_collector(sink);
-	u64 since = ktime_get_mono_fast_ns() - sink->looked;
+	u64 since = now - sink->looked;
 
 	/* Was it paused just when it collected? Then it is not off for a moment only. */
 	if (collector < nr_cpu_ids && !cpumask_test_cpu(collector, sink->armed))
@@ -469,7 +468,7 @@ static u64 sink_until_wakeup(const struct core_unit *unit)
  * reader, or in the sink. It is to be half full the next time. Whoever looks in the place of a
  * collector that is off collects, and is the next one.
  */
-static bool sink_has_enough(struct core_sink *sink, const struct core_unit *unit)
+static bool sink_has_enough(struct core_sink *sink, const struct core_unit *unit, u64 now)
 {
 	const struct auxpmu_sink_desc *desc = sink->pub.desc;
 	u64 holds;
@@ -479,28 +478,31 @@ static bool sink_has_enough(struct core_sink *sink, const struct core_unit *unit
 	holds = sink->ops->progress(&sink->pub);
 	if (holds >= min(desc->size / 4, sink_until_wakeup(unit)) || ++sink->looks >= SINK_LOOKS)
 		return true;
-	sink_note_progress(sink, holds, desc->size / 2 - holds);
+	sink_note_progress(sink, now, holds, desc->size / 2 - holds);
 	return false;
 }
 
 /* In the unit's timer, not forwarded yet, before what is found changes the period. */
-static void sink_count_look(const struct core_sink *sink, struct core_unit *unit)
+static void sink_count_look(const struct core_sink *sink, struct core_unit *unit, u64 now)
 {
-	ktime_t late = ktime_sub(ktime_get(), hrtimer_get_expires(&unit->poll));
+	s64 late = now - ktime_to_ns(hrtimer_get_expires(&unit->poll));
 
 	unit->stats.polls++;
-	unit->stats.late_polls += ktime_to_ns(late) > READ_ONCE(sink->period);
+	unit->stats.late_polls += late > (s64)READ_ONCE(sink->period);
 }
 
 static bool sink_collect_due(struct core_sink *sink, struct core_unit *unit)
 {
 	bool due;
+	u64 now;
 
+	/* Nobody notes progress later than that meanwhile. */
 	sink_lock(sink);
-	due = sink_look_due(sink, unit->pub.cpu);
+	now = ktime_get_mono_fast_ns();
+	due = sink_look_due(sink, unit->pub.cpu, now);
 	if (due)
-		sink_count_look(sink, unit);
-	due = due && sink_has_enough(sink, unit);
+		sink_count_look(sink, unit, now);
+	due = due && sink_has_enough(sink, unit, now);
 	if (due)
 		sink->looks = 0;
 	sink_unlock(sink);
@@ -534,6 +536,7 @@ static u64 sink_window_least(const struct core_sink *sink, const struct core_uni
  */
 static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 {
+	u64 now = ktime_get_mono_fast_ns();
 	u64 written, part;
 
 	if (unit->pub.window.to == AUXPMU_NO_LIMIT) {
@@ -542,16 +545,16 @@ static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 	}
 	if (!(atomic_read(&unit->word) & AUXPMU_ARMED))
 		return;
-	sink_count_look(sink, unit);
+	sink_count_look(sink, unit, now);
 	part = sink_window_part(unit);
 	written = unit->pub.pmu->ops->progress(&unit->pub);
 	if (written < part) {
-		sink_note_progress(sink, unit->pub.window.from + written, part - written);
+		sink_note_progress(sink, now, unit->pub.window.from + written, part - written);
 		return;
 	}
 	unit->window_least = sink_window_least(sink, unit);
 	auxpmu_interrupt(unit->pub.pmu);
-	sink_note_progress(sink, unit->position, part);
+	sink_note_progress(sink, ktime_get_mono_fast_ns(), unit->position, part);
 }
 
 /* Lock not held. Does the unit have it for itself, while another event wants it? */
