@@ -19,10 +19,11 @@ A, B, C = (bytes([n]) + bytes((7 * n + 3 * i) % 200 + 20 for i in range(100)) fo
 SECOND, THIRD = len(BEGIN + A), 2 * len(BEGIN + A)
 
 
-def judged(*parts):
-    """The holes and what is wrong, and where each part was placed, of parts (area, where it begins there, bytes)."""
+def judged(*parts, untold=()):
+    """The holes and what is wrong, and where each part was placed, of parts (area, where it begins there, bytes), all but those of
+    these numbers behind a record that tells of a loss."""
     raw = aux_bytes.Raw(BEGIN + A + BEGIN + B + BEGIN + C)
-    raw.parts = [aux_bytes.Part(area, at, True, data) for area, at, data in parts]
+    raw.parts = [aux_bytes.Part(area, at, n not in untold, data) for n, (area, at, data) in enumerate(parts)]
     wrong = raw.place()
     if wrong:
         return [], wrong, []
@@ -42,6 +43,19 @@ class Placement(unittest.TestCase):
         self.assertIsNone(wrong)
         self.assertEqual(places[1:3], [THIRD, SECOND])
         self.assertEqual(sum(holes), 50 + len(C))
+
+    def test_one_that_is_moved_into_a_hole(self):
+        """The beginning may be of the second session or the third, but only one of them goes on without a record that tells of a loss."""
+        for rest, untold, place in ((C, [2], THIRD), (B, [2], SECOND)):
+            holes, wrong, places = judged((0, 0, BEGIN + A), (1, 0, BEGIN), (0, 200, rest), untold=untold)
+            self.assertIsNone(wrong)
+            self.assertEqual(places[1:], [place, place + len(BEGIN)])
+            self.assertEqual(holes, [len(BEGIN + B)])
+
+    def test_a_hole_that_nobody_tells_of(self):
+        for parts, untold in ((((0, 0, BEGIN + A), (0, 200, C)), [1]), (((0, 0, BEGIN + A), (1, 0, BEGIN), (0, 200, C)), [1, 2])):
+            with self.subTest(parts=parts):
+                self.assertIn("nobody says so", judged(*parts, untold=untold)[1])
 
     def test_one_too_many(self):
         for parts in ([(n, 0, BEGIN) for n in range(4)], [(0, 0, BEGIN + A), (0, 200, BEGIN + B + BEGIN + C), (1, 0, BEGIN)],
