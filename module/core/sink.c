@@ -319,8 +319,8 @@ static void sink_continue(struct core_sink *sink)
 }
 
 /*
- * It has got to @at, a position or so many bytes in its memory, by @now: when will it be @left bytes
- * further?
+ * It has got to @at, a position or so many bytes in its memory, by @now: when will it be @left
+ * bytes further?
  */
 static void sink_note_progress(struct core_sink *sink, u64 now, u64 at, u64 left)
 {
