@@ -536,8 +536,7 @@ static u64 sink_window_least(const struct core_sink *sink, const struct core_uni
  */
 static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 {
-	u64 now = ktime_get_mono_fast_ns();
-	u64 written, part;
+	u64 now, written, part;
 
 	if (unit->pub.window.to == AUXPMU_NO_LIMIT) {
 		sink->period = SINK_POLL_MOST;
@@ -545,6 +544,7 @@ static void sink_look_at_window(struct core_sink *sink, struct core_unit *unit)
 	}
 	if (!(atomic_read(&unit->word) & AUXPMU_ARMED))
 		return;
+	now = ktime_get_mono_fast_ns();
 	sink_count_look(sink, unit, now);
 	part = sink_window_part(unit);
 	written = unit->pub.pmu->ops->progress(&unit->pub);
