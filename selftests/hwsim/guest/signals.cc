@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program to be traced that takes signals from all kinds of instructions (arm64): a system call, a fault, an undefined instruction, and a
- * system call within another signal's handler. The handlers return, skip the faulting instruction, or leave by siglongjmp(). Every run
- * executes the same.
+ * system call within another signal's handler. The handlers return, skip the faulting instruction, or leave by siglongjmp(). In each round an
+ * exclusive store fails once, because the kernel has to copy its page first. Every run executes the same, but for interrupts, which make
+ * such stores fail, too.
  *
  *   signals [ROUNDS]
  */
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -58,6 +60,28 @@ void take(int signal, void (*handler)(int, siginfo_t *, void *))
 	*where = *where + 1;
 }
 
+/* A page that is there, but not to be written to as it is: the kernel's page of zeroes. */
+volatile unsigned *page_of_zeroes()
+{
+	void *const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		std::exit(1);
+	volatile unsigned *const first = static_cast<unsigned *>(page);
+	return *first ? nullptr : first;
+}
+
+[[gnu::noinline]] void increment_exclusively(volatile unsigned *what)
+{
+	unsigned value, failed;
+	asm volatile("1:	ldxr %w0, [%2]\n"
+		     "	add %w0, %w0, #1\n"
+		     "	stxr %w1, %w0, [%2]\n"
+		     "	cbnz %w1, 1b"
+		: "=&r"(value), "=&r"(failed)
+		: "r"(what)
+		: "memory");
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -67,7 +91,11 @@ int main(int argc, char **argv)
 	take(SIGUSR2, nested);
 	take(SIGILL, go_on_behind);
 	take(SIGBUS, jump_out);
+	unsigned increments = 0;
 	for (unsigned round = 0; round < rounds; round++) {
+		volatile unsigned *const page = page_of_zeroes();
+		increment_exclusively(page);
+		increments += *page;
 		raise(SIGUSR1);
 		take(SIGSEGV, round % 2 ? jump_out : go_on_behind);
 		if (!sigsetjmp(out, 1))
@@ -76,7 +104,7 @@ int main(int argc, char **argv)
 		if (!sigsetjmp(out, 1))
 			raise(SIGBUS);
 	}
-	std::printf("signals %u %u %u %u %u\n", counts[SIGUSR1], counts[SIGUSR2], counts[SIGSEGV], counts[SIGILL],
-		counts[SIGBUS]);
+	std::printf("signals %u %u %u %u %u, increments %u\n", counts[SIGUSR1], counts[SIGUSR2], counts[SIGSEGV],
+		counts[SIGILL], counts[SIGBUS], increments);
 	return 0;
 }

@@ -5,19 +5,24 @@
  *
  *   stepper FILE PROGRAM [ARGUMENT...]
  *
- * FILE: 64-bit addresses in the order of execution. The exit status is that of the program.
+ * FILE: step_log.h. The exit status is that of the program.
  */
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <elf.h>
+#include <optional>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <unordered_map>
+
+#include "step_log.h"
+
+namespace step_log = hwsim::step_log;
 
 namespace
 {
@@ -46,17 +51,19 @@ public:
 	}
 
 private:
-	static constexpr std::uint64_t size = 4; /* bytes of an instruction */
-	static constexpr unsigned longest = 16;  /* most instructions from an exclusive load to its store */
+	static constexpr std::uint64_t size = 4;                 /* bytes of an instruction */
+	static constexpr long word_size = sizeof(std::uint64_t); /* bytes of a step in the log */
+	static constexpr unsigned longest = 16; /* most instructions from an exclusive load to its store */
 
-	std::uint64_t pc() const
+	user_regs_struct registers() const
 	{
-		user_regs_struct registers;
-		iovec vector = {&registers, sizeof registers};
+		user_regs_struct all;
+		iovec vector = {&all, sizeof all};
 		if (ptrace(PTRACE_GETREGSET, child, NT_PRSTATUS, &vector))
 			give_up("PTRACE_GETREGSET");
-		return registers.pc;
+		return all;
 	}
+	std::uint64_t pc() const { return registers().pc; }
 	/* Waits until the child stops; false if it has ended. */
 	bool wait()
 	{
@@ -87,6 +94,7 @@ private:
 	/*
 	 * A step between a load-exclusive and its store-exclusive would make the store fail, every time. So the whole sequence runs at
 	 * once, up to the instruction after the store or to the target of a branch in between (Arm ARM, DDI0487, B2.17), as in debuggers.
+	 * Nevertheless the store fails if an interrupt comes in between; if the program tries again then, the log forgets that it did.
 	 */
 	bool step_exclusive(std::uint64_t begin)
 	{
@@ -102,12 +110,31 @@ private:
 		const std::uint32_t kept = replace(behind, breakpoint), kept_other = replace(other, breakpoint);
 		if (ptrace(PTRACE_CONT, child, nullptr, 0) || !wait() || signal)
 			give_up("an exclusive store is not reached");
-		const std::uint64_t end = pc();
+		const user_regs_struct now = registers();
 		replace(other, kept_other);
 		replace(behind, kept);
-		for (std::uint64_t at = begin; at <= (end == behind ? store : branch); at += size)
-			executed(at);
+		const long place = forget_failed(begin);
+		const bool is_stored = now.pc == behind;
+		if (is_stored && has_failed(word(store), now))
+			failed = {begin, place, place + static_cast<long>((store - begin) / size + 2) * word_size};
+		for (std::uint64_t at = begin; at <= (is_stored ? store : branch); at += size)
+			executed(at | (at == begin ? step_log::exclusive_load : 0) |
+				 (at == store ? step_log::exclusive_store : 0));
 		return true;
+	}
+
+	/*
+	 * If the store of the sequence that begins here has just failed, and only a branch came since, the log goes back to where that
+	 * sequence began. Returns where the log has got to.
+	 */
+	long forget_failed(std::uint64_t begin)
+	{
+		const long now = std::ftell(log);
+		if (!failed || failed->load != begin || failed->behind_branch != now)
+			return now;
+		if (std::fseek(log, failed->place, SEEK_SET))
+			give_up("cannot forget an exclusive store that failed");
+		return failed->place;
 	}
 
 	static bool is_call(std::uint32_t word) { return (word & 0xffe0'001f) == 0xd400'0001; } /* SVC */
@@ -117,6 +144,12 @@ private:
 	/* Load/store exclusive, of one register or two (C4.1.94); B.cond, CBZ and CBNZ. */
 	static bool is_exclusive_load(std::uint32_t word) { return (word & 0x3fc0'0000) == 0x0840'0000; }
 	static bool is_exclusive_store(std::uint32_t word) { return (word & 0x3fc0'0000) == 0x0800'0000; }
+	/* The register that bits 20 to 16 name has the outcome; number 31 is none that could be read. */
+	static bool has_failed(std::uint32_t store, const user_regs_struct &behind)
+	{
+		const unsigned outcome = store >> 16 & 31;
+		return outcome < 31 && behind.regs[outcome] & 0xffff'ffff;
+	}
 	static bool is_conditional(std::uint32_t word)
 	{
 		return (word & 0xff00'0010) == 0x5400'0000 || (word & 0x7e00'0000) == 0x3400'0000;
@@ -152,6 +185,12 @@ private:
 	std::unordered_map<std::uint64_t, std::uint64_t> code;
 	int status = 0, signal = 0;
 	bool called = false; /* the last step was a system call */
+	/* The last sequence whose store has failed: the address of its load, and where it is in the log, up to the branch behind it. */
+	struct Failed {
+		std::uint64_t load;
+		long place, behind_branch;
+	};
+	std::optional<Failed> failed;
 };
 
 } // namespace

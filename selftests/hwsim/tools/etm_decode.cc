@@ -9,7 +9,7 @@
  * as "perf record --kcore" makes it; it runs at EL1 unless told. Takes the traces RAW-PREFIX.0, .1, ... of the vCPUs and prints branches and exceptions as
  * hwsim-compare reads them; counts go to standard error. With a log of executed blocks (blocks=on) every instruction has to be in it.
  * FILE has the address of each instruction that single steps have found (guest/stepper): the instructions of all traces have to be exactly
- * these, in this order.
+ * these, in this order (StepWalk).
  * Exit status 0: no errors.
  */
 #include <cstdio>
@@ -17,45 +17,22 @@
 
 #include "../base/basic_block_walk.h"
 #include "etm_walk.h"
+#include "step_walk.h"
 
 namespace
 {
 
 using namespace hwsim;
 
-/* The instructions that single steps have found, one after the other. */
-class StepWalk
+/* Empty without a file. */
+std::vector<std::uint64_t> read_steps(const std::string &path)
 {
-public:
-	explicit StepWalk(const std::string &path)
-	{
-		std::ifstream file(path, std::ios::binary);
-		for (std::uint64_t at = 0; file.read(reinterpret_cast<char *>(&at), sizeof at);)
-			steps.push_back(at);
-	}
-	void take(std::uint64_t at)
-	{
-		if (!different && (next == steps.size() || steps[next] != at))
-			different = at;
-		next += !different;
-	}
-	/* Does the trace have all of them, and no other? */
-	bool is_right() const
-	{
-		if (different)
-			std::cerr << "step " << next << " of " << steps.size() << ": the trace has " << std::hex
-				  << *different << " instead of " << (next < steps.size() ? steps[next] : 0) << std::dec
-				  << "\n";
-		else
-			std::cerr << next << " of " << steps.size() << " steps are in the trace\n";
-		return !different && next && next == steps.size();
-	}
-
-private:
 	std::vector<std::uint64_t> steps;
-	std::size_t next = 0;
-	std::optional<std::uint64_t> different;
-};
+	std::ifstream file(path, std::ios::binary);
+	for (std::uint64_t at = 0; file.read(reinterpret_cast<char *>(&at), sizeof at);)
+		steps.push_back(at);
+	return steps;
+}
 
 class Decoder final : public EtmListener
 {
@@ -102,6 +79,8 @@ private:
 	{
 		if (blocks)
 			blocks->leave(at);
+		if (steps)
+			steps->leave();
 	}
 	void error(const std::string &what) override
 	{
@@ -146,7 +125,7 @@ std::optional<Options> options(std::vector<std::string> words)
 int run(const Options &with)
 {
 	std::size_t errors = 0;
-	StepWalk steps(with.steps);
+	StepWalk steps(read_steps(with.steps));
 	for (unsigned cpu = 0;; cpu++) {
 		const std::string number = "." + std::to_string(cpu);
 		std::ifstream file(with.raw + number, std::ios::binary);
@@ -167,8 +146,10 @@ int run(const Options &with)
 		decoder.tell();
 		errors += decoder.errors;
 	}
-	if (!with.steps.empty() && !steps.is_right())
-		errors++;
+	if (!with.steps.empty()) {
+		std::cerr << steps.report() << "\n";
+		errors += !steps.is_right();
+	}
 	return errors ? 1 : 0;
 }
 
