@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Gives the virtual hardware a command from inside the guest; needs no privileges.
+ * Gives the virtual hardware a command from inside the guest; needs no privileges. With --each, on each processor that the caller may use.
  *
- *   hwsim-ctl fault overflow:8000      hwsim-ctl fault overflow:0      hwsim-ctl log NAME      hwsim-ctl lose reset at 0x1b
+ *   hwsim-ctl fault overflow:8000      hwsim-ctl fault overflow:0      hwsim-ctl --each log NAME      hwsim-ctl lose reset at 0x1b
  *
  * Exit status 0: done; 1: refused; 4: this machine is not the virtual hardware.
  */
 #include <cstdint>
 #include <cstdio>
+#include <sched.h>
 #include <string>
+#include <string_view>
 
 #ifdef __aarch64__
 #include "../arm64/control.h"
@@ -48,11 +50,9 @@ std::uint64_t give(const std::string &command, std::uint64_t &refused)
 } // namespace
 #endif
 
-int main(int argc, char **argv)
+/* The exit status. */
+int carry_out(const std::string &command)
 {
-	std::string command;
-	for (int i = 1; i < argc; i++)
-		command += (i > 1 ? " " : "") + std::string(argv[i]);
 	std::uint64_t refused = 0;
 	if (give(command, refused) != signature) {
 		std::fputs("hwsim-ctl: this machine is not the virtual hardware\n", stderr);
@@ -63,4 +63,32 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	return 0;
+}
+
+int carry_out_on_each(const std::string &command)
+{
+	cpu_set_t all;
+	if (sched_getaffinity(0, sizeof all, &all))
+		return 1;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &all))
+			continue;
+		cpu_set_t one;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (sched_setaffinity(0, sizeof one, &one))
+			return 1;
+		if (const int status = carry_out(command))
+			return status;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const bool on_each = argc > 1 && argv[1] == std::string_view("--each");
+	std::string command;
+	for (int i = 1 + on_each; i < argc; i++)
+		command += (command.empty() ? "" : " ") + std::string(argv[i]);
+	return on_each ? carry_out_on_each(command) : carry_out(command);
 }
